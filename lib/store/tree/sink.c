@@ -6,7 +6,9 @@
  * on the threads.
  */
 #include "archive/database.h"
+#include "core/buf.h"
 #include "core/io.h"
+#include "core/name.h"
 #include "core/number.h"
 #include "store/tree/sink_impl.h"
 
@@ -18,15 +20,110 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/*
+ * The names that a run has put into a tree: which members have to wait for what came before, and
+ * what became of each.
+ *
+ * Names are claimed in the order of the members, long before they are written by several threads;
+ * a member that is `late` must be done only when all before it are.
+ */
+
+enum name_state {
+    NAME_FREE,    /* no member has it, or is below it */
+    NAME_DIR,     /* of a directory, or of what is above a member */
+    NAME_WRITTEN, /* of a file or link that this run has written, or is going to write */
+    NAME_LEFT,    /* what was there before stays, and is the same */
+    NAME_FAILED,
+};
+
+static enum sb_code open_names(struct sb_tree_sink *sink)
+{
+    TRY(sb_database_run(sink->db,
+                        "CREATE TABLE names (name BLOB PRIMARY KEY, state INTEGER) WITHOUT ROWID"));
+    return SB_PREPARE(sink->db, {&sink->add_name, "INSERT OR IGNORE INTO names VALUES (?1, ?2)"},
+                      {&sink->get_name, "SELECT state FROM names WHERE name = ?1"},
+                      {&sink->set_name, "REPLACE INTO names VALUES (?1, ?2)"});
+}
+
+static enum sb_code put_state(sqlite3_stmt *statement, const char *name, size_t size,
+                              enum name_state state)
+{
+    sqlite3_bind_blob64(statement, 1, name, size, SQLITE_STATIC);
+    sqlite3_bind_int(statement, 2, (int)state);
+    return sb_database_step(statement);
+}
+
+static enum sb_code state_of(const struct sb_tree_sink *sink, const char *name, size_t size,
+                             enum name_state *state)
+{
+    enum sb_code code = SB_OK;
+
+    *state = NAME_FREE;
+    if (!sink->get_name)
+        return SB_OK;
+    sqlite3_bind_blob64(sink->get_name, 1, name, size, SQLITE_STATIC);
+    if (sb_database_row(sink->get_name, &code))
+        *state = (enum name_state)sqlite3_column_int(sink->get_name, 0);
+    sqlite3_reset(sink->get_name);
+    return code;
+}
+
+/* Notes a directory, and those above it that are not known yet, unless one of them is none. */
+static enum sb_code claim_directories(struct sb_tree_sink *sink, const char *dir, size_t size,
+                                      bool *blocked)
+{
+    enum name_state state = NAME_DIR;
+    size_t known;
+
+    for (known = size; known > 0; known = sb_parent_size(dir, known)) {
+        TRY(state_of(sink, dir, known, &state));
+        if (state != NAME_FREE)
+            break;
+    }
+    *blocked = known > 0 && state != NAME_DIR;
+    for (size_t at = size; !*blocked && at > known; at = sb_parent_size(dir, at))
+        TRY(put_state(sink->add_name, dir, at, NAME_DIR));
+    return SB_OK;
+}
+
+/* What was found for a directory holds for good: no name changes between directory and file. */
+static enum sb_code claim_parent(struct sb_tree_sink *sink, const char *name, size_t size)
+{
+    size_t parent = sb_parent_size(name, size);
+
+    if (sink->parent_known && parent == sink->parent.size &&
+        (parent == 0 || memcmp(sink->parent.data, name, parent) == 0))
+        return SB_OK;
+    sink->parent_known = false;
+    TRY(sb_buf_set(&sink->parent, name, parent));
+    TRY(claim_directories(sink, name, parent, &sink->parent_blocked));
+    sink->parent_known = true;
+    return SB_OK;
+}
+
+/*
+ * The next member has this name. *late: it must wait, as another one had the name (of a file
+ * or link: then *again is set too), something is below it though it is no directory, or a name
+ * above it is no directory's. A free name becomes NAME_DIR or NAME_WRITTEN.
+ */
+static enum sb_code claim(struct sb_tree_sink *sink, const struct sb_entry *entry, bool *again,
+                          bool *late)
+{
+    *again = *late = false;
+    if (!sink->add_name)
+        return SB_OK;
+    if (entry->type == SB_DIR)
+        return claim_directories(sink, entry->path, entry->path_size, late);
+    TRY(claim_parent(sink, entry->path, entry->path_size));
+    TRY(put_state(sink->add_name, entry->path, entry->path_size, NAME_WRITTEN));
+    *again = sqlite3_changes(sink->db) == 0;
+    *late = *again || sink->parent_blocked;
+    return SB_OK;
+}
+
 static struct sb_tree_sink *sink_of(struct sb_sink *sink)
 {
     return (struct sb_tree_sink *)sink;
-}
-
-static void begin_walk(const struct sb_tree_sink *sink, struct sb_walk *walk)
-{
-    sb_walk_init(walk, sink->target.fd);
-    walk->own = sink->options.own;
 }
 
 static void free_sink(struct sb_sink *base)
@@ -41,10 +138,8 @@ static void free_sink(struct sb_sink *base)
     sb_walk_release(&sink->walk);
     sb_walk_release(&sink->from_walk);
     sb_tree_wave_release(&sink->wave);
-    sb_tree_names_free(sink->names);
-    sqlite3_finalize(sink->add_dir);
-    sqlite3_finalize(sink->all_dirs);
-    sb_database_close(sink->db);
+    sb_buf_release(&sink->parent);
+    sb_database_finish(sink->db);
     sb_target_release(&sink->target);
     free(sink);
 }
@@ -74,26 +169,19 @@ static void count_left(struct sb_tree_sink *sink, const struct sb_entry *entry, 
 
 /* What came before */
 
-static enum sb_code state_of(const struct sb_tree_sink *sink, const char *name, size_t size,
-                             enum sb_name_state *state)
-{
-    *state = SB_NAME_FREE;
-    return sink->names ? sb_tree_names_get(sink->names, name, size, state) : SB_OK;
-}
-
 /* What became of the members that an item was expected to replace, or to link to? */
 static enum sb_code look_back(const struct sb_tree_sink *sink, const struct sb_member *member,
                               unsigned *mark)
 {
     const char *target = member->hard_link;
-    enum sb_name_state state;
+    enum name_state state;
 
     TRY(state_of(sink, member->entry.path, member->entry.path_size, &state));
-    if (state != SB_NAME_WRITTEN)
+    if (state != NAME_WRITTEN)
         *mark &= ~(unsigned)SB_TREE_OURS;
     if (target)
         TRY(state_of(sink, target, strlen(target), &state));
-    if (target && state == SB_NAME_FAILED)
+    if (target && state == NAME_FAILED)
         *mark &= ~(unsigned)SB_TREE_LINKABLE;
     return SB_OK;
 }
@@ -102,21 +190,8 @@ static enum sb_code look_back(const struct sb_tree_sink *sink, const struct sb_m
 
 static enum sb_code note_failure(struct sb_tree_sink *sink, const struct sb_entry *entry)
 {
-    if (!sink->names)
-        return SB_OK;
-    return sb_tree_names_set(sink->names, entry->path, entry->path_size, SB_NAME_FAILED);
-}
-
-/* What of a directory that is there is to change. */
-static unsigned change_of_attributes(const struct sb_tree_sink *sink, const struct sb_entry *entry,
-                                     const struct stat *st)
-{
-    struct sb_attributes attributes;
-
-    if (sink->options.existing != SB_EXISTING_UPDATE)
-        return 0;
-    sb_target_attributes(&sink->target, entry, sink->options.preserve, &attributes);
-    return sb_tree_attributes_differ(st, entry, &attributes);
+    return sink->set_name ? put_state(sink->set_name, entry->path, entry->path_size, NAME_FAILED)
+                          : SB_OK;
 }
 
 static enum sb_code look_at_directory(struct sb_tree_sink *sink, const struct sb_entry *entry)
@@ -129,10 +204,7 @@ static enum sb_code look_at_directory(struct sb_tree_sink *sink, const struct sb
     int dir_fd;
 
     if (sink->target.fd >= 0)
-        code = sb_walk_to_parent(&sink->walk, entry->path, entry->path_size, SB_WALK_NO_MAKING,
-                                 &dir_fd, &component);
-    if (!code)
-        code = sb_target_spare(sink->options.own, dir_fd, component, NULL);
+        code = sb_tree_find_place(sink, &sink->walk, entry, &dir_fd, &component);
     if (!code)
         missing = fstatat(dir_fd, component, &st, AT_SYMLINK_NOFOLLOW) != 0;
     if (!code && !missing && !S_ISDIR(st.st_mode))
@@ -142,7 +214,7 @@ static enum sb_code look_at_directory(struct sb_tree_sink *sink, const struct sb
         return SB_END;
     }
     if (!missing) {
-        change = change_of_attributes(sink, entry, &st);
+        change = sb_tree_change_of(sink, entry, &st);
         if (change)
             sb_change_report(&sink->options.changes, entry, change);
         return SB_END;
@@ -198,7 +270,7 @@ static enum sb_code take_root(struct sb_tree_sink *sink, const struct sb_entry *
     if (!sink->options.root || !(made || updates))
         return SB_END;
     if (!made && sink->target.fd >= 0 && fstat(sink->target.fd, &st) == 0)
-        change = change_of_attributes(sink, entry, &st);
+        change = sb_tree_change_of(sink, entry, &st);
     if (!sink->options.dry_run)
         TRY(sb_tree_add_dir(sink, entry, false, change));
     else if (change && !made)
@@ -211,19 +283,17 @@ static enum sb_code claim_name(struct sb_tree_sink *sink, const struct sb_member
 {
     const struct sb_entry *entry = &member->entry;
     const char *target = member->hard_link;
-    enum sb_name_state state = SB_NAME_FREE;
-    bool again = false, late = false;
+    enum name_state state = NAME_FREE;
+    bool again, late;
 
     if (target)
         TRY(state_of(sink, target, strlen(target), &state));
-    if (sink->names)
-        TRY(sb_tree_names_claim(sink->names, entry->path, entry->path_size, entry->type == SB_DIR,
-                                &again, &late));
+    TRY(claim(sink, entry, &again, &late));
     if (late || target)
         item->mark |= SB_TREE_LATE;
     if (again)
         item->mark |= SB_TREE_OURS;
-    if (state != SB_NAME_FREE && state != SB_NAME_DIR)
+    if (state != NAME_FREE && state != NAME_DIR)
         item->mark |= SB_TREE_LINKABLE;
     return SB_OK;
 }
@@ -275,7 +345,7 @@ static enum sb_code look(struct sb_sink *base, struct sb_batch *batch)
     enum sb_code code = SB_OK;
     struct sb_walk walk;
 
-    begin_walk(sink, &walk);
+    sb_walk_init(&walk, sink->target.fd, sink->options.own);
     for (size_t i = 0; !code && i < batch->count; i++) {
         struct sb_item *item = &batch->items[i];
 
@@ -330,7 +400,7 @@ static enum sb_code store(struct sb_sink *base, struct sb_batch *batch, struct s
     enum sb_code code = SB_OK;
     struct sb_walk walk;
 
-    begin_walk(sink, &walk);
+    sb_walk_init(&walk, sink->target.fd, sink->options.own);
     for (size_t i = 0; sink->options.dry_run && !code && i < batch->count; i++)
         code = look_at_link(sink, &walk, batch, &batch->items[i]);
     for (size_t i = 0; !code && i < batch->count; i++) {
@@ -381,18 +451,18 @@ static enum sb_code note_state(struct sb_tree_sink *sink, const struct sb_item *
 {
     const struct sb_entry *entry = &item->member.entry;
     bool late = item->mark & SB_TREE_LATE, failed = item->state == SB_ITEM_FAILED;
-    enum sb_name_state before;
+    enum name_state before;
 
-    if (!sink->names || (failed && (item->mark & SB_TREE_OURS)) ||
+    if (!sink->set_name || (failed && (item->mark & SB_TREE_OURS)) ||
         (!late && !failed && !(item->mark & SB_TREE_LEFT)))
         return SB_OK;
     TRY(state_of(sink, entry->path, entry->path_size, &before));
-    if (before == SB_NAME_DIR)
+    if (before == NAME_DIR)
         return SB_OK;
-    return sb_tree_names_set(sink->names, entry->path, entry->path_size,
-                             failed                      ? SB_NAME_FAILED
-                             : item->mark & SB_TREE_LEFT ? SB_NAME_LEFT
-                                                         : SB_NAME_WRITTEN);
+    return put_state(sink->set_name, entry->path, entry->path_size,
+                     failed                      ? NAME_FAILED
+                     : item->mark & SB_TREE_LEFT ? NAME_LEFT
+                                                 : NAME_WRITTEN);
 }
 
 static enum sb_code settle(struct sb_tree_sink *sink, const struct sb_item *item)
@@ -486,16 +556,15 @@ enum sb_code sb_sink_open_tree(struct sb_sink **out, const struct sb_tree_sink_o
         base->holds |= SB_KEEPS_OWNER | SB_KEEPS_OWNER_NAME;
     sink->options = *options;
     sink->target.touch = options->touch;
+    sink->target.preserve = options->preserve;
     pthread_mutex_init(&sink->opened.mutex, NULL);
-    begin_walk(sink, &sink->walk);
-    begin_walk(sink, &sink->from_walk);
-    begin_walk(sink, &sink->part.walk);
-    begin_walk(sink, &sink->late.walk);
-    TRY(sb_database_open_private(&sink->db, options->directory));
-    TRY(sb_database_run(sink->db, "BEGIN"));
+    sb_walk_init(&sink->walk, sink->target.fd, options->own);
+    sb_walk_init(&sink->from_walk, sink->target.fd, options->own);
+    sb_walk_init(&sink->part.walk, sink->target.fd, options->own);
+    sb_walk_init(&sink->late.walk, sink->target.fd, options->own);
     TRY(sb_tree_open_dirs(sink));
     if (!options->names_differ)
-        TRY(sb_tree_names_new(&sink->names, sink->db));
+        TRY(open_names(sink));
     *out = TAKE(base);
     return SB_OK;
 }

@@ -10,6 +10,7 @@
 #include "core/name.h"
 #include "core/pipeline.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sqlite3.h>
 #include <stdlib.h>
@@ -29,12 +30,11 @@ enum { NAME = 1, RANK, HAS, MODE, UID, GID, MTIME, CHANGE };
 
 enum sb_code sb_tree_open_dirs(struct sb_tree_sink *sink)
 {
-    TRY(sb_database_run(sink->db,
-                        "CREATE TABLE dirs (name BLOB PRIMARY KEY, rank INTEGER, has INTEGER, "
-                        "mode INTEGER, uid INTEGER, gid INTEGER, mtime_ns INTEGER, change INTEGER) "
-                        "WITHOUT ROWID"));
-    return sb_database_prepare(sink->db, &sink->add_dir,
-                               "REPLACE INTO dirs VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)");
+    return SB_TABLES(&sink->db, sink->options.directory,
+                     "CREATE TABLE dirs (name BLOB PRIMARY KEY, rank INTEGER, has INTEGER, "
+                     "mode INTEGER, uid INTEGER, gid INTEGER, mtime_ns INTEGER, change INTEGER) "
+                     "WITHOUT ROWID; BEGIN",
+                     {&sink->add_dir, "REPLACE INTO dirs VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"});
 }
 
 enum sb_code sb_tree_add_dir(struct sb_tree_sink *sink, const struct sb_entry *entry, bool closed,
@@ -156,8 +156,7 @@ static enum sb_code work(void *context, void *worked, struct sb_pipeline *turns)
     struct sb_walk walk;
 
     (void)turns;
-    sb_walk_init(&walk, sweep->sink->target.fd);
-    walk.own = sweep->sink->options.own;
+    sb_walk_init(&walk, sweep->sink->target.fd, sweep->sink->options.own);
     for (size_t i = 0; i < slot->count; i++) {
         struct slot_item *item = &slot->items[i];
 
@@ -300,29 +299,45 @@ void sb_tree_report_written(const struct sb_tree_sink *sink, const struct sb_ent
         sink->options.written(sink->options.context, entry->path, entry->path_size);
 }
 
+/*
+ * Makes a directory so that it can be filled; one that is there already is left as it is, and
+ * *found is what it is. *made: it was not there. SB_EXISTS when something else is there.
+ */
+static enum sb_code make_at(int dir_fd, const char *component,
+                            const struct sb_attributes *attributes, bool *made, struct stat *found)
+{
+    bool secret = attributes->preserve && attributes->mode_known;
+    mode_t mode = secret ? 0 : attributes->mode;
+
+    *made = mkdirat(dir_fd, component, mode | SB_OWNER_MAY_FILL) == 0;
+    if (*made)
+        return SB_OK;
+    if (errno != EEXIST)
+        return sb_fail_errno(errno, "cannot be made");
+    if (fstatat(dir_fd, component, found, AT_SYMLINK_NOFOLLOW))
+        return sb_fail_errno(errno, "cannot be looked up");
+    if (!S_ISDIR(found->st_mode))
+        return sb_fail(SB_EXISTS, "exists already, and is not a directory");
+    return SB_OK;
+}
+
 /* On any thread. */
 static enum sb_code make_directory(struct sb_tree_sink *sink, struct sb_walk *walk,
                                    const struct sb_entry *entry, unsigned *change)
 {
-    struct sb_attributes attributes;
+    struct sb_attributes attributes = sb_target_attributes(&sink->target, entry);
     const char *component;
     struct stat found;
     bool made = false;
     enum sb_code code;
     int dir_fd;
 
-    code = sb_walk_to_parent(walk, entry->path, entry->path_size, sb_tree_default_mode(sink),
-                             &dir_fd, &component);
-    sb_target_attributes(&sink->target, entry, sink->options.preserve, &attributes);
+    code = sb_tree_find_place(sink, walk, entry, &dir_fd, &component);
     if (!code)
-        code = sb_target_spare(sink->options.own, dir_fd, component, NULL);
-    if (!code)
-        code = sb_target_make_directory(dir_fd, component, &attributes, &made, &found);
+        code = make_at(dir_fd, component, &attributes, &made, &found);
     if (code && dir_fd >= 0 && sb_tree_open_up(sink, dir_fd, entry))
-        code = sb_target_make_directory(dir_fd, component, &attributes, &made, &found);
-    *change = made ? SB_CHANGE_NEW : 0;
-    if (!code && !made && sink->options.existing == SB_EXISTING_UPDATE)
-        *change = sb_tree_attributes_differ(&found, entry, &attributes);
+        code = make_at(dir_fd, component, &attributes, &made, &found);
+    *change = made ? SB_CHANGE_NEW : code ? 0 : sb_tree_change_of(sink, entry, &found);
     return code;
 }
 
@@ -331,7 +346,7 @@ static enum sb_code note_directory(struct sb_tree_sink *sink, const struct sb_en
                                    enum sb_code code, unsigned change)
 {
     bool updates = sink->options.existing == SB_EXISTING_UPDATE, made = change & SB_CHANGE_NEW;
-    struct sb_attributes attributes;
+    struct sb_attributes attributes = sb_target_attributes(&sink->target, entry);
     bool closed;
 
     if (code)
@@ -342,7 +357,6 @@ static enum sb_code note_directory(struct sb_tree_sink *sink, const struct sb_en
     sb_tree_report_written(sink, entry);
     if (!(entry->has & KNOWN))
         return SB_OK;
-    sb_target_attributes(&sink->target, entry, sink->options.preserve, &attributes);
     closed = attributes.mode_known && !(attributes.mode & OWNER_MAY_SEARCH);
     sink->dirs_noted++;
     return sb_tree_add_dir(sink, entry, closed, change);
@@ -373,25 +387,59 @@ enum sb_code sb_tree_make_directory(struct sb_tree_sink *sink, const struct sb_e
 
 /* Their metadata */
 
+/*
+ * Sets the metadata of a directory that is complete; "." is dir_fd itself. Without
+ * attributes->preserve an inherited set-group-id bit stays. SB_NOENT, SB_INVALID when it is no
+ * directory. An owner that may not be set is the last error, after all else was set.
+ */
+static enum sb_code finish_at(int dir_fd, const char *component,
+                              const struct sb_attributes *attributes)
+{
+    CLEANUP(sb_closep)
+    int fd = openat(dir_fd, component, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    mode_t mode = attributes->mode;
+    int owner_error = 0;
+    struct stat st;
+
+    if (fd < 0 && (errno == ENOTDIR || errno == ELOOP))
+        return sb_fail(SB_INVALID, "is not a directory");
+    if (fd < 0)
+        return sb_fail_errno(errno, "cannot be opened to set its mode and time");
+    if (attributes->preserve && fchown(fd, attributes->uid, attributes->gid)) {
+        owner_error = errno;
+        mode &= SB_PERMISSIONS;
+    }
+    if (fstat(fd, &st))
+        return sb_fail_errno(errno, "cannot be looked up");
+    if (!attributes->preserve)
+        mode |= st.st_mode & S_ISGID;
+    if (attributes->mode_known && (st.st_mode & SB_MODE_BITS) != mode && fchmod(fd, mode))
+        return sb_fail_errno(errno, "its mode cannot be set");
+    if (attributes->set_time && futimens(fd, attributes->times))
+        return sb_fail_errno(errno, "its time cannot be set");
+    if (owner_error)
+        return sb_fail_errno(owner_error, "its owner cannot be set");
+    return SB_OK;
+}
+
 /* On any thread. */
 static enum sb_code finish_directory(struct sb_tree_sink *sink, struct sb_walk *walk,
                                      const struct sb_entry *entry, unsigned *change)
 {
-    struct sb_attributes attributes;
+    const struct sb_attributes attributes = sb_target_attributes(&sink->target, entry);
     const char *component = ".";
     int dir_fd = sink->target.fd;
     struct stat st;
 
     *change = (unsigned)entry->row;
-    sb_target_attributes(&sink->target, entry, sink->options.preserve, &attributes);
     if (entry->path_size > 0)
         TRY(sb_walk_to_parent(walk, entry->path, entry->path_size, SB_WALK_NO_MAKING, &dir_fd,
                               &component));
     if (sink->options.existing == SB_EXISTING_UPDATE &&
         fstatat(dir_fd, component, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-        sb_tree_attributes_differ(&st, entry, &attributes) == 0)
+        sb_tree_change_of(sink, entry, &st) == 0)
         return SB_OK;
-    return sb_target_finish_directory(dir_fd, component, &attributes);
+    return finish_at(dir_fd, component, &attributes);
 }
 
 static enum sb_code report_finished(struct sb_tree_sink *sink, const struct sb_entry *entry,

@@ -8,7 +8,6 @@
 #include "store/change.h"
 #include "store/sinks.h"
 #include "store/tree/target.h"
-#include "store/tree/walk.h"
 
 #include <pthread.h>
 
@@ -56,10 +55,13 @@ struct sb_tree_sink {
     struct sb_tree_sink_options options;
     struct sb_target target;
     struct sb_tree_opened opened;
-    struct sqlite3 *db;                      /* private, within a transaction */
-    struct sb_tree_names *names;             /* NULL where options.names_differ */
-    struct sqlite3_stmt *add_dir, *all_dirs; /* the latter NULL: at the beginning */
-    size_t dirs_noted;                       /* directories that are to get metadata */
+    struct sqlite3 *db;                                  /* private, within a transaction */
+    struct sqlite3_stmt *add_dir, *all_dirs;             /* the latter NULL: at the beginning */
+    struct sqlite3_stmt *add_name, *get_name, *set_name; /* NULL where options.names_differ */
+    struct sb_buf parent;                                /* of the last name */
+    bool parent_known;
+    bool parent_blocked;      /* it, or a name above it, is no directory's */
+    size_t dirs_noted;        /* directories that are to get metadata */
     struct sb_tree_wave wave; /* directories to be made before the next file is taken */
     struct sb_entry closed;   /* the first of those to be finished one by one, if has_closed */
     bool has_closed;
@@ -73,40 +75,6 @@ struct sb_tree_sink {
 enum sb_code sb_tree_report_write_failure(const struct sb_tree_sink *sink,
                                           const char *name) SB_CHECKED;
 void sb_tree_report_written(const struct sb_tree_sink *sink, const struct sb_entry *entry);
-
-/*
- * tree/sink_names.c: the names that a run has put into a tree: which members have to wait for what
- * came before, and what became of each.
- *
- * Names are claimed in the order of the members, long before they are written by several threads;
- * a member that is `late` must be done only when all before it are. Belongs to one thread.
- */
-
-enum sb_name_state {
-    SB_NAME_FREE,    /* no member has it, or is below it */
-    SB_NAME_DIR,     /* of a directory, or of what is above a member */
-    SB_NAME_WRITTEN, /* of a file or link that this run has written, or is going to write */
-    SB_NAME_LEFT,    /* what was there before stays, and is the same */
-    SB_NAME_FAILED,
-};
-
-/* db: a private database (archive/database.h), within a transaction, open as long. */
-enum sb_code sb_tree_names_new(struct sb_tree_names **out, struct sqlite3 *db) SB_CHECKED;
-void sb_tree_names_free(struct sb_tree_names *names); /* NULL is allowed */
-FREEP(sb_tree_names_free, struct sb_tree_names)
-
-/*
- * The next member has this name. *late: it must wait, as another one had the name (of a file
- * or link: then *again is set too), something is below it though it is no directory, or a name
- * above it is no directory's. A free name becomes SB_NAME_DIR or SB_NAME_WRITTEN.
- */
-enum sb_code sb_tree_names_claim(struct sb_tree_names *names, const char *name, size_t size,
-                                 bool is_dir, bool *again, bool *late) SB_CHECKED;
-
-enum sb_code sb_tree_names_get(struct sb_tree_names *names, const char *name, size_t size,
-                               enum sb_name_state *state) SB_CHECKED;
-enum sb_code sb_tree_names_set(struct sb_tree_names *names, const char *name, size_t size,
-                               enum sb_name_state state) SB_CHECKED;
 
 /* tree/sink_dirs.c. All are for the calling thread; what fails is reported. */
 
@@ -152,12 +120,23 @@ void sb_tree_close_up(struct sb_tree_sink *sink, struct sb_walk *walk);
 /* Drops what was not finished. */
 void sb_tree_part_release(struct sb_tree_part *part);
 
-/* The mode that directories above members are made with; none in a dry run. */
-mode_t sb_tree_default_mode(const struct sb_tree_sink *sink);
+/* Where an entry goes, with the directories above it, which are missing in a dry run only.
+ * SB_INVALID: that is the place of an own file, too. *dir_fd is -1 if it was not reached. */
+enum sb_code sb_tree_find_place(struct sb_tree_sink *sink, struct sb_walk *walk,
+                                const struct sb_entry *entry, int *dir_fd,
+                                const char **component) SB_CHECKED;
+
+enum sb_decision {
+    SB_WRITE_NEW,     /* nothing is there */
+    SB_WRITE_REPLACE, /* through a temporary name */
+    SB_LEAVE,         /* what is there stays */
+};
 
 /*
  * What is to become of a file or link under options->existing; it is not written. link_target:
- * NULL if it is not known. *change is set for SB_EXISTING_UPDATE, which also sets attributes.
+ * NULL where it is not known: then links are compared as files are. SB_EXISTING_UPDATE, as sinks.h
+ * says, sets *change, which says what differs, and brings what stays up to date. SB_EXISTS when it
+ * must not be replaced: any directory; everything under SB_EXISTING_FAIL. SB_INVALID: an own file.
  */
 enum sb_code sb_tree_decide(struct sb_tree_sink *sink, struct sb_walk *walk,
                             const struct sb_entry *entry, const char *link_target,
@@ -179,21 +158,11 @@ enum sb_code sb_tree_link(struct sb_tree_sink *sink, struct sb_walk *walk,
                           struct sb_walk *from_walk, struct sb_batch *batch,
                           struct sb_item *item) SB_CHECKED;
 
-/* tree/update.c: bringing what a tree has under a name up to date (SB_EXISTING_UPDATE), as sinks.h
- * says. Thread-safe. */
-
 /*
- * SB_WRITE_NEW, SB_WRITE_REPLACE, or SB_LEAVE: it is up to date now. *change says what differs.
- * link_target of a link. SB_EXISTS: a directory is in its place; SB_INVALID: an own file is;
- * SB_SYSTEM.
+ * How what is there differs from what the entry makes of it: bits of time, mode and owner. 0 unless
+ * the tree is brought up to date.
  */
-enum sb_code sb_tree_update(const struct sb_tree_sink_options *how, int dir_fd,
-                            const char *component, const struct sb_entry *entry,
-                            const char *link_target, const struct sb_attributes *attributes,
-                            enum sb_decision *decision, unsigned *change) SB_CHECKED;
-
-/* How what is there differs from what the attributes make of it: bits of time, mode and owner. */
-unsigned sb_tree_attributes_differ(const struct stat *st, const struct sb_entry *entry,
-                                   const struct sb_attributes *attributes);
+unsigned sb_tree_change_of(const struct sb_tree_sink *sink, const struct sb_entry *entry,
+                           const struct stat *st);
 
 #endif

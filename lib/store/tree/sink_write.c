@@ -1,8 +1,10 @@
-#include "store/tree/sink_impl.h"
-
+#include "core/crc32c.h"
 #include "core/interrupt.h"
 #include "core/io.h"
 #include "core/name.h"
+#include "core/time.h"
+#include "store/tree/sink_impl.h"
+#include "store/tree/tree.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,11 +16,194 @@
 
 #define LINK_MAX_SIZE (PATH_MAX - 1)
 #define COPY_BLOCK    ((size_t)256 << 10)
+#define OPEN_AS_IT_IS (O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
 
-mode_t sb_tree_default_mode(const struct sb_tree_sink *sink)
+/* Bringing what a tree has under a name up to date */
+
+/* -1, 0, 1: is the object older than the time of the archive, as old, or newer? One with whole
+ * seconds, as some file systems keep them, counts as old as any time within its second. */
+static int compare_times(const struct stat *st, int64_t mtime_ns)
 {
-    return sink->options.dry_run ? SB_WALK_NO_MAKING : 0777 & ~sink->target.mask;
+    struct timespec stored = sb_time_split(mtime_ns);
+
+    if (st->st_mtim.tv_sec != stored.tv_sec)
+        return st->st_mtim.tv_sec < stored.tv_sec ? -1 : 1;
+    if (st->st_mtim.tv_nsec == stored.tv_nsec || st->st_mtim.tv_nsec == 0)
+        return 0;
+    return st->st_mtim.tv_nsec < stored.tv_nsec ? -1 : 1;
 }
+
+static bool is_link_to(int dir_fd, const char *component, const char *link_target)
+{
+    char found[PATH_MAX];
+    ssize_t size = readlinkat(dir_fd, component, found, sizeof(found));
+
+    return size >= 0 && (size_t)size == strlen(link_target) &&
+           memcmp(found, link_target, (size_t)size) == 0;
+}
+
+/* Is it what the archive holds, by size and time? A link by its target, where that is known. */
+static bool is_same(int dir_fd, const char *component, const struct stat *st,
+                    const struct sb_entry *entry, const char *link_target)
+{
+    if (entry->type == SB_LINK ? !S_ISLNK(st->st_mode) : !S_ISREG(st->st_mode))
+        return false;
+    if (entry->type == SB_LINK && link_target)
+        return is_link_to(dir_fd, component, link_target);
+    return st->st_size == entry->size &&
+           (!(entry->has & SB_HAS_MTIME) || compare_times(st, entry->mtime_ns) == 0);
+}
+
+/* What the entry can make of an object: what it lets alone is not compared. */
+static struct sb_entry wanted_of(const struct sb_entry *entry,
+                                 const struct sb_attributes *attributes)
+{
+    struct sb_entry wanted = *entry;
+
+    wanted.has &= SB_HAS_MTIME;
+    if (attributes->mode_known && entry->type != SB_LINK)
+        wanted.has |= SB_HAS_MODE;
+    if (attributes->preserve && attributes->uid != (uid_t)-1)
+        wanted.has |= SB_HAS_UID;
+    if (attributes->preserve && attributes->gid != (gid_t)-1)
+        wanted.has |= SB_HAS_GID;
+    wanted.mode = attributes->mode;
+    wanted.uid = attributes->uid;
+    wanted.gid = attributes->gid;
+    return wanted;
+}
+
+unsigned sb_tree_change_of(const struct sb_tree_sink *sink, const struct sb_entry *entry,
+                           const struct stat *st)
+{
+    struct sb_attributes attributes = sb_target_attributes(&sink->target, entry);
+    struct sb_entry wanted = wanted_of(entry, &attributes), there = sb_tree_entry_of(st);
+
+    if (sink->options.existing != SB_EXISTING_UPDATE)
+        return 0;
+    /* A directory inherits its set-group-id bit, which stays unless all bits are set. */
+    if (!attributes.preserve && entry->type == SB_DIR)
+        there.mode &= ~(mode_t)S_ISGID;
+    if ((entry->has & SB_HAS_MTIME) && compare_times(st, entry->mtime_ns) == 0)
+        there.mtime_ns = entry->mtime_ns;
+    return sb_change_between(&wanted, &there);
+}
+
+/* The file that was looked at, opened; -1: it cannot be read, or is another by now. */
+static int open_same(int dir_fd, const char *component, const struct stat *st)
+{
+    CLEANUP(sb_closep) int fd = openat(dir_fd, component, OPEN_AS_IT_IS);
+    struct stat now;
+
+    if (fd >= 0 && fstat(fd, &now) == 0 && now.st_dev == st->st_dev && now.st_ino == st->st_ino &&
+        S_ISREG(now.st_mode))
+        return TAKE_FD(fd);
+    return -1;
+}
+
+static enum sb_code sum_block(void *context, const void *data, size_t size)
+{
+    uint32_t *sum = context;
+
+    *sum = sb_crc32c_block(*sum, data, size);
+    return SB_OK;
+}
+
+/* The mode last: another owner takes set-id bits away. */
+static enum sb_code set_file(int fd, unsigned change, const struct sb_attributes *attributes)
+{
+    if (change & (SB_CHANGE_UID | SB_CHANGE_GID) && fchown(fd, attributes->uid, attributes->gid))
+        return sb_fail_errno(errno, "its owner cannot be set");
+    if (change & (SB_CHANGE_MODE | SB_CHANGE_UID | SB_CHANGE_GID) && attributes->mode_known &&
+        fchmod(fd, attributes->mode))
+        return sb_fail_errno(errno, "its mode cannot be set");
+    if (change & SB_CHANGE_TIME && futimens(fd, attributes->times))
+        return sb_fail_errno(errno, "its time cannot be set");
+    return SB_OK;
+}
+
+static enum sb_code update_link(const struct sb_tree_sink *sink, int dir_fd, const char *component,
+                                const char *link_target, const struct sb_attributes *attributes,
+                                enum sb_decision *decision, unsigned change)
+{
+    *decision = SB_WRITE_REPLACE;
+    if (!link_target || !is_link_to(dir_fd, component, link_target))
+        return SB_OK;
+    *decision = SB_LEAVE;
+    if (sink->options.dry_run)
+        return SB_OK;
+    if (change & (SB_CHANGE_UID | SB_CHANGE_GID) &&
+        fchownat(dir_fd, component, attributes->uid, attributes->gid, AT_SYMLINK_NOFOLLOW))
+        return sb_fail_errno(errno, "its owner cannot be set");
+    if (change & SB_CHANGE_TIME &&
+        utimensat(dir_fd, component, attributes->times, AT_SYMLINK_NOFOLLOW))
+        return sb_fail_errno(errno, "its time cannot be set");
+    return SB_OK;
+}
+
+static enum sb_code update_file(const struct sb_tree_sink *sink, int dir_fd, const char *component,
+                                const struct stat *st, const struct sb_entry *entry,
+                                const struct sb_attributes *attributes, enum sb_decision *decision,
+                                unsigned change)
+{
+    const struct sb_tree_sink_options *how = &sink->options;
+    CLEANUP(sb_closep) int fd = -1;
+    /* Times are compared as the file system may keep them, in whole seconds; but whether bytes have
+     * to be compared, the fraction decides. */
+    bool fraction = (entry->has & SB_HAS_MTIME) &&
+                    st->st_mtim.tv_nsec != sb_time_split(entry->mtime_ns).tv_nsec;
+    unsigned time = fraction ? SB_CHANGE_TIME : 0;
+    unsigned sets = (change | time) & SB_CHANGE_VALUES & ~(unsigned)SB_CHANGE_SIZE;
+    bool sum = how->checksum || (!how->size_only && ((change | time) & SB_CHANGE_TIME));
+    uint32_t own_sum = 0;
+    int64_t total = 0;
+    enum sb_code code;
+
+    *decision = SB_WRITE_REPLACE;
+    if (change & SB_CHANGE_SIZE || (sum && !(entry->has & SB_HAS_CRC)))
+        return SB_OK;
+    *decision = SB_LEAVE;
+    if (!sum && !sets)
+        return SB_OK;
+    fd = open_same(dir_fd, component, st);
+    if (fd < 0) {
+        *decision = SB_WRITE_REPLACE;
+        return SB_OK;
+    }
+    if (sum) {
+        /* What cannot be read has other bytes. */
+        code = sb_feed_file(fd, st, entry->size, sum_block, &own_sum, &total, entry->path);
+        if (code == SB_INTERRUPT || code == SB_NOMEM)
+            return code;
+        if (code || total != entry->size || own_sum != entry->crc32c) {
+            *decision = SB_WRITE_REPLACE;
+            return SB_OK;
+        }
+    }
+    return sets && !how->dry_run ? set_file(fd, sets, attributes) : SB_OK;
+}
+
+/* What has the name is no directory, nor an own file. */
+static enum sb_code update(struct sb_tree_sink *sink, int dir_fd, const char *component,
+                           const struct stat *st, const struct sb_entry *entry,
+                           const char *link_target, enum sb_decision *decision, unsigned *change)
+{
+    struct sb_attributes attributes = sb_target_attributes(&sink->target, entry);
+
+    *change = sb_tree_change_of(sink, entry, st);
+    if (entry->type == SB_LINK)
+        *change &= ~(unsigned)SB_CHANGE_SIZE;
+    *decision = SB_WRITE_REPLACE;
+    if (*change & SB_CHANGE_TYPE || !(S_ISREG(st->st_mode) || S_ISLNK(st->st_mode))) {
+        *change |= SB_CHANGE_TYPE;
+        return SB_OK;
+    }
+    if (entry->type == SB_LINK)
+        return update_link(sink, dir_fd, component, link_target, &attributes, decision, *change);
+    return update_file(sink, dir_fd, component, st, entry, &attributes, decision, *change);
+}
+
+/* Items */
 
 static enum sb_code fail_item(struct sb_batch *batch, struct sb_item *item, const char *kind)
 {
@@ -74,12 +259,12 @@ void sb_tree_close_up(struct sb_tree_sink *sink, struct sb_walk *walk)
     }
 }
 
-/* Where it goes, unless that is the place of an own file. */
-static enum sb_code find_place(struct sb_tree_sink *sink, struct sb_walk *walk,
-                               const struct sb_entry *entry, int *dir_fd, const char **component)
+enum sb_code sb_tree_find_place(struct sb_tree_sink *sink, struct sb_walk *walk,
+                                const struct sb_entry *entry, int *dir_fd, const char **component)
 {
-    TRY(sb_walk_to_parent(walk, entry->path, entry->path_size, sb_tree_default_mode(sink), dir_fd,
-                          component));
+    mode_t make = sink->options.dry_run ? SB_WALK_NO_MAKING : SB_PERMISSIONS & ~sink->target.mask;
+
+    TRY(sb_walk_to_parent(walk, entry->path, entry->path_size, make, dir_fd, component));
     return sb_target_spare(sink->options.own, *dir_fd, *component, NULL);
 }
 
@@ -88,15 +273,27 @@ static enum sb_code decide_at(struct sb_tree_sink *sink, int dir_fd, const char 
                               enum sb_existing existing, enum sb_decision *decision,
                               unsigned *change)
 {
-    const struct sb_tree_sink_options *options = &sink->options;
-    struct sb_attributes attributes;
+    bool leave = false, updates = existing == SB_EXISTING_UPDATE;
+    struct stat st;
 
-    if (existing != SB_EXISTING_UPDATE)
-        return sb_target_decide(options->own, dir_fd, component, entry, link_target, existing,
-                                decision);
-    sb_target_attributes(&sink->target, entry, options->preserve, &attributes);
-    return sb_tree_update(options, dir_fd, component, entry, link_target, &attributes, decision,
-                          change);
+    *decision = SB_WRITE_NEW;
+    *change = updates ? SB_CHANGE_NEW : *change;
+    if (fstatat(dir_fd, component, &st, AT_SYMLINK_NOFOLLOW))
+        return errno == ENOENT ? SB_OK : sb_fail_errno(errno, "cannot be looked up");
+    if (S_ISDIR(st.st_mode))
+        return sb_fail(SB_EXISTS, "a directory is in its place");
+    if (existing == SB_EXISTING_FAIL)
+        return sb_fail(SB_EXISTS, "exists already");
+    if (existing == SB_EXISTING_SKIP)
+        leave = is_same(dir_fd, component, &st, entry, link_target);
+    else if (existing == SB_EXISTING_NEWER)
+        leave = (entry->has & SB_HAS_MTIME) && compare_times(&st, entry->mtime_ns) >= 0;
+    *decision = leave ? SB_LEAVE : SB_WRITE_REPLACE;
+    if (leave)
+        return SB_OK;
+    TRY(sb_target_spare(sink->options.own, dir_fd, component, &st));
+    return updates ? update(sink, dir_fd, component, &st, entry, link_target, decision, change)
+                   : SB_OK;
 }
 
 enum sb_code sb_tree_decide(struct sb_tree_sink *sink, struct sb_walk *walk,
@@ -108,7 +305,7 @@ enum sb_code sb_tree_decide(struct sb_tree_sink *sink, struct sb_walk *walk,
     int dir_fd;
 
     *decision = SB_WRITE_NEW;
-    code = find_place(sink, walk, entry, &dir_fd, &component);
+    code = sb_tree_find_place(sink, walk, entry, &dir_fd, &component);
     if (code == SB_NOENT && sink->options.dry_run)
         return SB_OK;
     if (code)
@@ -142,7 +339,7 @@ static enum sb_code make_newcomer(struct sb_tree_sink *sink, struct sb_walk *wal
     newcomer->fd = -1;
     if (decision == SB_WRITE_NEW)
         item->change = SB_CHANGE_NEW;
-    TRY(find_place(sink, walk, entry, &dir_fd, &component));
+    TRY(sb_tree_find_place(sink, walk, entry, &dir_fd, &component));
     for (int tries = 0; tries < 2; tries++) {
         /* A temporary name is never taken: what was not looked at yet is first. */
         if (!hidden || tries > 0 || decision == SB_WRITE_REPLACE) {
@@ -283,10 +480,9 @@ static enum sb_code write_large(struct sb_tree_sink *sink, struct sb_walk *walk,
 enum sb_code sb_tree_write(struct sb_tree_sink *sink, struct sb_walk *walk, struct sb_batch *batch,
                            struct sb_item *item)
 {
-    const struct sb_entry *entry = &item->member.entry;
-    struct sb_attributes attributes;
+    const struct sb_attributes attributes =
+        sb_target_attributes(&sink->target, &item->member.entry);
 
-    sb_target_attributes(&sink->target, entry, sink->options.preserve, &attributes);
     if (item->state == SB_ITEM_LARGE)
         return write_large(sink, walk, batch, item, &attributes);
     return write_read(sink, walk, batch, item, &attributes);
@@ -320,7 +516,7 @@ static enum sb_code begin_part(struct sb_tree_sink *sink, struct sb_tree_part *p
     if (entry->type == SB_LINK)
         return sb_fail(SB_INVALID, "a link whose target is longer than %d bytes", LINK_MAX_SIZE);
     TRY(sb_buf_set(&part->path, path, entry->path_size));
-    sb_target_attributes(&sink->target, entry, sink->options.preserve, &part->attributes);
+    part->attributes = sb_target_attributes(&sink->target, entry);
     /* The newcomer keeps its name beyond this batch. */
     entry->path = part->path.data;
     code = make_newcomer(sink, &part->walk, item, &a_file, &part->attributes, &part->newcomer);
@@ -393,7 +589,7 @@ static enum sb_code copy_file(struct sb_tree_sink *sink, struct sb_walk *walk,
 {
     CLEANUP(sb_closep)
     int from = openat(from_fd, from_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    struct sb_attributes attributes;
+    struct sb_attributes attributes = sb_target_attributes(&sink->target, &item->member.entry);
     struct sb_newcomer newcomer;
     struct writing writing = {.newcomer = &newcomer, .attributes = &attributes};
     enum sb_code code;
@@ -401,7 +597,6 @@ static enum sb_code copy_file(struct sb_tree_sink *sink, struct sb_walk *walk,
 
     if (from < 0 || fstat(from, &st) || !S_ISREG(st.st_mode))
         return sb_fail(SB_INVALID, "cannot be linked here, and is no file to copy");
-    sb_target_attributes(&sink->target, &item->member.entry, sink->options.preserve, &attributes);
     TRY(make_newcomer(sink, walk, item, &a_file, &attributes, &newcomer));
     if (item->mark & SB_TREE_LEFT)
         return SB_OK;
@@ -450,7 +645,7 @@ enum sb_code sb_tree_link(struct sb_tree_sink *sink, struct sb_walk *walk,
         sb_walk_to_parent(from_walk, target, strlen(target), SB_WALK_NO_MAKING, &making.from_fd,
                           &making.from))
         return fail_missing(batch, item);
-    code = find_place(sink, walk, &item->member.entry, &dir_fd, &component);
+    code = sb_tree_find_place(sink, walk, &item->member.entry, &dir_fd, &component);
     if (!code && is_linked(sink, item, dir_fd, component, &making))
         return SB_OK;
     if (!code)

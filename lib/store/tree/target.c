@@ -1,6 +1,6 @@
 #include "store/tree/target.h"
-
 #include "core/context.h"
+#include "core/name.h"
 #include "core/time.h"
 #include "store/own_files.h"
 
@@ -15,12 +15,121 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+void sb_walk_init(struct sb_walk *walk, int root, const struct sb_own_files *own)
+{
+    *walk = (struct sb_walk){.root = root, .own = own};
+}
+
+static void leave(struct sb_walk *walk)
+{
+    close(walk->levels[--walk->count].fd);
+}
+
+void sb_walk_release(struct sb_walk *walk)
+{
+    while (walk->count > 0)
+        leave(walk);
+    sb_buf_release(&walk->path);
+}
+
+static int innermost(const struct sb_walk *walk)
+{
+    return walk->count > 0 ? walk->levels[walk->count - 1].fd : walk->root;
+}
+
+/* Goes up to the nearest remembered directory that dir is, or is below. */
+static void go_up(struct sb_walk *walk, const char *dir, size_t size)
+{
+    while (walk->count > 0) {
+        size_t level_size = walk->levels[walk->count - 1].size;
+
+        if (sb_name_within(dir, size, walk->path.data, level_size))
+            break;
+        leave(walk);
+    }
+    sb_buf_cut(&walk->path, walk->count > 0 ? walk->levels[walk->count - 1].size : 0);
+}
+
+static enum sb_code open_component(const struct sb_walk *walk, const char *component, mode_t make,
+                                   int *fd)
+{
+    int at = innermost(walk);
+    int flags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+
+    *fd = openat(at, component, flags);
+    if (*fd < 0 && errno == ENOENT && make != SB_WALK_NO_MAKING) {
+        TRY(sb_target_spare(walk->own, at, component, NULL));
+        if (mkdirat(at, component, make) && errno != EEXIST)
+            return sb_fail_errno(errno, "cannot make the directory %s", component);
+        *fd = openat(at, component, flags);
+    }
+    if (*fd >= 0)
+        return SB_OK;
+    if (errno == ENOTDIR || errno == ELOOP)
+        return sb_fail(SB_INVALID,
+                       "%s, in the way to it, is not a directory (links are not followed)",
+                       component);
+    return sb_fail_errno(errno, "cannot open the directory %s", component);
+}
+
+static enum sb_code go_down(struct sb_walk *walk, const char *name, size_t size, mode_t make)
+{
+    char component[NAME_MAX + 1];
+    int fd;
+
+    if (size > NAME_MAX)
+        return sb_fail_errno(ENAMETOOLONG, "cannot make a directory above it");
+    memcpy(component, name, size);
+    component[size] = '\0';
+    TRY(open_component(walk, component, make, &fd));
+    if ((walk->path.size > 0 && sb_buf_add_char(&walk->path, '/')) ||
+        sb_buf_add(&walk->path, name, size)) {
+        close(fd);
+        return sb_fail_memory();
+    }
+    if (walk->count == SB_WALK_KEPT) {
+        close(walk->levels[0].fd);
+        memmove(walk->levels, walk->levels + 1, sizeof(walk->levels) - sizeof(walk->levels[0]));
+        walk->count--;
+    }
+    walk->levels[walk->count++] = (struct sb_walk_level){.size = walk->path.size, .fd = fd};
+    return SB_OK;
+}
+
+enum sb_code sb_walk_to(struct sb_walk *walk, const char *dir, size_t size, mode_t make, int *fd)
+{
+    *fd = -1;
+    go_up(walk, dir, size);
+    while (walk->path.size < size) {
+        const char *next = dir + walk->path.size + (walk->path.size > 0);
+        size_t left = size - (size_t)(next - dir);
+        const char *slash = memchr(next, '/', left);
+
+        if (go_down(walk, next, slash ? (size_t)(slash - next) : left, make)) {
+            go_up(walk, "", 0);
+            return sb_error()->code;
+        }
+    }
+    *fd = innermost(walk);
+    return SB_OK;
+}
+
+enum sb_code sb_walk_to_parent(struct sb_walk *walk, const char *name, size_t size, mode_t make,
+                               int *fd, const char **component)
+{
+    size_t parent = sb_parent_size(name, size);
+
+    *component = name + parent + (parent > 0);
+    return sb_walk_to(walk, name, parent, make, fd);
+}
+
+mode_t *sb_walk_note(struct sb_walk *walk)
+{
+    return walk->count > 0 ? &walk->levels[walk->count - 1].note : &walk->root_note;
+}
+
 #define TEMPORARY_TRIES 100
-#define PERMISSIONS     0777
-#define ALL_MODE_BITS   07777
-#define OWNER_MAY_FILL  0700
 #define CREATE_FILE     (O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC)
-#define OPEN_DIRECTORY  (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
 enum sb_code sb_target_open(struct sb_target *target, const char *dir, bool dry)
 {
@@ -32,7 +141,7 @@ enum sb_code sb_target_open(struct sb_target *target, const char *dir, bool dry)
     if (target->fd < 0 && errno == ENOENT && dry)
         return SB_OK;
     if (target->fd < 0 && errno == ENOENT) {
-        target->made = mkdir(dir, PERMISSIONS & ~target->mask) == 0;
+        target->made = mkdir(dir, SB_PERMISSIONS & ~target->mask) == 0;
         if (target->made)
             target->fd = open(dir, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     }
@@ -51,63 +160,36 @@ void sb_target_release(struct sb_target *target)
     umask(target->former ? target->former : target->mask);
 }
 
-void sb_target_attributes(const struct sb_target *target, const struct sb_entry *entry,
-                          bool preserve, struct sb_attributes *out)
+struct sb_attributes sb_target_attributes(const struct sb_target *target,
+                                          const struct sb_entry *entry)
 {
     mode_t unknown = (entry->type == SB_DIR ? 0777 : 0666) & ~target->mask;
-    mode_t kept = PERMISSIONS;
+    mode_t kept = SB_PERMISSIONS;
+    struct sb_attributes out = {
+        .uid = (uid_t)-1,
+        .gid = (gid_t)-1,
+        .mode = unknown,
+        .mode_known = entry->has & SB_HAS_MODE,
+        .preserve = target->preserve && entry->has & (SB_HAS_UID | SB_HAS_GID),
+    };
 
-    *out = (struct sb_attributes){.uid = (uid_t)-1, .gid = (gid_t)-1, .mode = unknown};
-    out->preserve = preserve && entry->has & (SB_HAS_UID | SB_HAS_GID);
-    out->mode_known = entry->has & SB_HAS_MODE;
-    if (out->preserve)
-        kept = ALL_MODE_BITS &
+    if (out.preserve)
+        kept = SB_MODE_BITS &
                ~((entry->has & SB_HAS_UID ? 0 : S_ISUID) | (entry->has & SB_HAS_GID ? 0 : S_ISGID));
-    if (out->mode_known)
-        out->mode = entry->mode & kept;
+    if (out.mode_known)
+        out.mode = entry->mode & kept;
     if (entry->has & SB_HAS_MTIME && !target->touch) {
-        out->set_time = true;
-        out->times[0].tv_nsec = UTIME_OMIT;
-        out->times[1] = sb_time_split(entry->mtime_ns);
+        out.set_time = true;
+        out.times[0].tv_nsec = UTIME_OMIT;
+        out.times[1] = sb_time_split(entry->mtime_ns);
     }
-    if (out->preserve && entry->has & SB_HAS_UID)
-        out->uid = (uid_t)entry->uid;
-    if (out->preserve && entry->has & SB_HAS_GID)
-        out->gid = (gid_t)entry->gid;
-    out->as_made = !out->preserve ||
-                   (out->uid == target->uid && out->gid == target->gid && out->mode <= PERMISSIONS);
-}
-
-int sb_target_compare_times(const struct stat *st, int64_t mtime_ns)
-{
-    struct timespec stored = sb_time_split(mtime_ns);
-
-    if (st->st_mtim.tv_sec != stored.tv_sec)
-        return st->st_mtim.tv_sec < stored.tv_sec ? -1 : 1;
-    if (st->st_mtim.tv_nsec == stored.tv_nsec || st->st_mtim.tv_nsec == 0)
-        return 0;
-    return st->st_mtim.tv_nsec < stored.tv_nsec ? -1 : 1;
-}
-
-bool sb_target_is_link_to(int dir_fd, const char *component, const char *link_target)
-{
-    char found[PATH_MAX];
-    ssize_t size = readlinkat(dir_fd, component, found, sizeof(found));
-
-    return size >= 0 && (size_t)size == strlen(link_target) &&
-           memcmp(found, link_target, (size_t)size) == 0;
-}
-
-/* Is it what the archive holds, by size and time? A link by its target, where that is known. */
-static bool is_same(int dir_fd, const char *component, const struct stat *st,
-                    const struct sb_entry *entry, const char *link_target)
-{
-    if (entry->type == SB_LINK ? !S_ISLNK(st->st_mode) : !S_ISREG(st->st_mode))
-        return false;
-    if (entry->type == SB_LINK && link_target)
-        return sb_target_is_link_to(dir_fd, component, link_target);
-    return st->st_size == entry->size &&
-           (!(entry->has & SB_HAS_MTIME) || sb_target_compare_times(st, entry->mtime_ns) == 0);
+    if (out.preserve && entry->has & SB_HAS_UID)
+        out.uid = (uid_t)entry->uid;
+    if (out.preserve && entry->has & SB_HAS_GID)
+        out.gid = (gid_t)entry->gid;
+    out.as_made = !out.preserve ||
+                  (out.uid == target->uid && out.gid == target->gid && out.mode <= SB_PERMISSIONS);
+    return out;
 }
 
 enum sb_code sb_target_spare(const struct sb_own_files *own, int dir_fd, const char *component,
@@ -117,28 +199,6 @@ enum sb_code sb_target_spare(const struct sb_own_files *own, int dir_fd, const c
 
     return whose ? sb_fail(SB_INVALID, "belongs to the input %s, and is left as it is", whose)
                  : SB_OK;
-}
-
-enum sb_code sb_target_decide(const struct sb_own_files *own, int dir_fd, const char *component,
-                              const struct sb_entry *entry, const char *link_target,
-                              enum sb_existing existing, enum sb_decision *decision)
-{
-    struct stat st;
-    bool leave = false;
-
-    *decision = SB_WRITE_NEW;
-    if (fstatat(dir_fd, component, &st, AT_SYMLINK_NOFOLLOW))
-        return errno == ENOENT ? SB_OK : sb_fail_errno(errno, "cannot be looked up");
-    if (S_ISDIR(st.st_mode))
-        return sb_fail(SB_EXISTS, "a directory is in its place");
-    if (existing == SB_EXISTING_FAIL)
-        return sb_fail(SB_EXISTS, "exists already");
-    if (existing == SB_EXISTING_SKIP)
-        leave = is_same(dir_fd, component, &st, entry, link_target);
-    else if (existing == SB_EXISTING_NEWER)
-        leave = (entry->has & SB_HAS_MTIME) && sb_target_compare_times(&st, entry->mtime_ns) >= 0;
-    *decision = leave ? SB_LEAVE : SB_WRITE_REPLACE;
-    return leave ? SB_OK : sb_target_spare(own, dir_fd, component, &st);
 }
 
 static int create(struct sb_newcomer *newcomer, const char *name, const struct sb_making *making,
@@ -213,7 +273,7 @@ static void set_owner(struct sb_newcomer *newcomer, const struct sb_attributes *
 {
     newcomer->owner_refused = fchown(newcomer->fd, attributes->uid, attributes->gid) != 0;
     if (newcomer->owner_refused)
-        *mode &= PERMISSIONS;
+        *mode &= SB_PERMISSIONS;
 }
 
 /*
@@ -239,7 +299,7 @@ static enum sb_code finish_access(struct sb_newcomer *newcomer,
         kept = NULL;
         set_owner(newcomer, attributes, &mode);
     }
-    same = (st.st_mode & ALL_MODE_BITS) == mode;
+    same = (st.st_mode & SB_MODE_BITS) == mode;
     if (!same && fchmod(newcomer->fd, mode))
         return sb_fail_errno(errno, "its mode cannot be set");
     if (kept)
@@ -307,9 +367,9 @@ bool sb_target_open_up(int dir_fd, mode_t *before, bool *opened)
     *opened = false;
     if (fstat(dir_fd, &st) || st.st_uid != geteuid())
         return false;
-    *before = st.st_mode & ALL_MODE_BITS;
-    *opened = (st.st_mode & OWNER_MAY_FILL) != OWNER_MAY_FILL;
-    return !*opened || set_mode(dir_fd, *before | OWNER_MAY_FILL);
+    *before = st.st_mode & SB_MODE_BITS;
+    *opened = (st.st_mode & SB_OWNER_MAY_FILL) != SB_OWNER_MAY_FILL;
+    return !*opened || set_mode(dir_fd, *before | SB_OWNER_MAY_FILL);
 }
 
 void sb_target_close_up(int dir_fd, mode_t mode)
@@ -332,52 +392,4 @@ bool sb_target_unlink(int dir_fd, const char *component, int flags)
         errno = failed;
     }
     return done;
-}
-
-enum sb_code sb_target_make_directory(int dir_fd, const char *component,
-                                      const struct sb_attributes *attributes, bool *made,
-                                      struct stat *found)
-{
-    bool secret = attributes->preserve && attributes->mode_known;
-    mode_t mode = secret ? 0 : attributes->mode;
-
-    *made = mkdirat(dir_fd, component, mode | OWNER_MAY_FILL) == 0;
-    if (*made)
-        return SB_OK;
-    if (errno != EEXIST)
-        return sb_fail_errno(errno, "cannot be made");
-    if (fstatat(dir_fd, component, found, AT_SYMLINK_NOFOLLOW))
-        return sb_fail_errno(errno, "cannot be looked up");
-    if (!S_ISDIR(found->st_mode))
-        return sb_fail(SB_EXISTS, "exists already, and is not a directory");
-    return SB_OK;
-}
-
-enum sb_code sb_target_finish_directory(int dir_fd, const char *component,
-                                        const struct sb_attributes *attributes)
-{
-    CLEANUP(sb_closep) int fd = openat(dir_fd, component, OPEN_DIRECTORY);
-    mode_t mode = attributes->mode;
-    int owner_error = 0;
-    struct stat st;
-
-    if (fd < 0 && (errno == ENOTDIR || errno == ELOOP))
-        return sb_fail(SB_INVALID, "is not a directory");
-    if (fd < 0)
-        return sb_fail_errno(errno, "cannot be opened to set its mode and time");
-    if (attributes->preserve && fchown(fd, attributes->uid, attributes->gid)) {
-        owner_error = errno;
-        mode &= PERMISSIONS;
-    }
-    if (fstat(fd, &st))
-        return sb_fail_errno(errno, "cannot be looked up");
-    if (!attributes->preserve)
-        mode |= st.st_mode & S_ISGID;
-    if (attributes->mode_known && (st.st_mode & ALL_MODE_BITS) != mode && fchmod(fd, mode))
-        return sb_fail_errno(errno, "its mode cannot be set");
-    if (attributes->set_time && futimens(fd, attributes->times))
-        return sb_fail_errno(errno, "its time cannot be set");
-    if (owner_error)
-        return sb_fail_errno(owner_error, "its owner cannot be set");
-    return SB_OK;
 }

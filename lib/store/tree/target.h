@@ -17,17 +17,68 @@
 #define SB_STORE_TREE_TARGET_H
 
 #include "archive/entry.h"
-#include "core/error.h"
+#include "core/buf.h"
 #include "core/existing.h"
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <time.h>
 
 struct sb_own_files;
-struct stat;
+
+/*
+ * Reaching directories below a root, one component at a time and through no link, so that no name
+ * and no other process can lead outside of it.
+ *
+ * A walk remembers the way to where it was last, as a few open directories; neighbouring names are
+ * therefore reached with one call or none. It belongs to one thread; several walks may share a
+ * root.
+ */
+
+#define SB_WALK_KEPT 5
+
+struct sb_walk {
+    int root; /* of the caller, open as long as the walk is used */
+    const struct sb_own_files *own;
+    struct sb_buf path;
+    struct sb_walk_level {
+        size_t size; /* of its name, the beginning of path */
+        int fd;
+        mode_t note;
+    } levels[SB_WALK_KEPT]; /* the innermost directories of path */
+    unsigned count;
+    mode_t root_note;
+};
+
+#define SB_WALK_NO_MAKING ((mode_t)-1)
+
+/* own: no directory is made in their place; NULL: none. */
+void sb_walk_init(struct sb_walk *walk, int root, const struct sb_own_files *own);
+void sb_walk_release(struct sb_walk *walk);
+
+/*
+ * The directory called dir ("" is the root), as an O_PATH descriptor that lives until the next call
+ * on this walk. What is missing on the way is made with mode make, unless that is
+ * SB_WALK_NO_MAKING. SB_NOENT when it is not there; SB_INVALID when something on the way is a link
+ * or no directory; also where something missing would take the place of an own file; SB_SYSTEM. The
+ * text does not name dir.
+ */
+enum sb_code sb_walk_to(struct sb_walk *walk, const char *dir, size_t size, mode_t make,
+                        int *fd) SB_CHECKED;
+
+/*
+ * The directory that holds `name`, as above, and the last component of name.
+ */
+enum sb_code sb_walk_to_parent(struct sb_walk *walk, const char *name, size_t size, mode_t make,
+                               int *fd, const char **component) SB_CHECKED;
+
+/*
+ * A word of the caller's about the directory that the walk is in; 0 when it has come there anew.
+ * Lives until the next call on this walk.
+ */
+mode_t *sb_walk_note(struct sb_walk *walk);
+
+/* What is written below the root. */
 
 struct sb_target {
     int fd;    /* of DIR; -1 when a dry run did not find it */
@@ -36,8 +87,15 @@ struct sb_target {
     gid_t gid;
     mode_t mask; /* the context's umask, for modes that the archive does not know */
     mode_t former;
-    bool touch; /* times are left as they are made; the caller's, after sb_target_open */
+
+    /* The caller's, after sb_target_open. */
+    bool touch;    /* times are left as they are made */
+    bool preserve; /* where an owner is known: owner and set-id bits too */
 };
+
+#define SB_PERMISSIONS    0777
+#define SB_MODE_BITS      07777
+#define SB_OWNER_MAY_FILL 0700
 
 /* What the metadata of one entry becomes. */
 struct sb_attributes {
@@ -55,36 +113,13 @@ struct sb_attributes {
 enum sb_code sb_target_open(struct sb_target *target, const char *dir, bool dry) SB_CHECKED;
 void sb_target_release(struct sb_target *target);
 
-/* With preserve, and where an owner is known: owner and set-id bits too. Times that the file system
- * cannot hold become the nearest ones. */
-void sb_target_attributes(const struct sb_target *target, const struct sb_entry *entry,
-                          bool preserve, struct sb_attributes *out);
-
-/* -1, 0, 1: is the object older than the time of the archive, as old, or newer? One with whole
- * seconds, as some file systems keep them, counts as old as any time within its second. */
-int sb_target_compare_times(const struct stat *st, int64_t mtime_ns);
+/* Times that the file system cannot hold become the nearest ones. */
+struct sb_attributes sb_target_attributes(const struct sb_target *target,
+                                          const struct sb_entry *entry);
 
 /* SB_INVALID: what has this name, or would, belongs to an input or output: see own_files.h. */
 enum sb_code sb_target_spare(const struct sb_own_files *own, int dir_fd, const char *component,
                              const struct stat *st) SB_CHECKED;
-
-/* Is it a symbolic link with this target? */
-bool sb_target_is_link_to(int dir_fd, const char *component, const char *link_target);
-
-enum sb_decision {
-    SB_WRITE_NEW,     /* nothing is there */
-    SB_WRITE_REPLACE, /* through a temporary name */
-    SB_LEAVE,         /* what is there stays */
-};
-
-/*
- * What to do about a file or link, given what is there now. link_target is that of SB_LINK, or
- * NULL where it is not known: then links are compared as files are. SB_EXISTS when it must not be
- * replaced: any directory; everything under SB_EXISTING_FAIL. SB_INVALID: an own file.
- */
-enum sb_code sb_target_decide(const struct sb_own_files *own, int dir_fd, const char *component,
-                              const struct sb_entry *entry, const char *link_target,
-                              enum sb_existing existing, enum sb_decision *decision) SB_CHECKED;
 
 /* What a newcomer is made as: a symbolic link, a further name for the file or link `from`, which is
  * not followed, or else a file. */
@@ -144,21 +179,5 @@ void sb_target_close_up(int dir_fd, mode_t mode);
 
 /* unlinkat, also in a directory that its owner may not write to, as rsync does it; errno. */
 bool sb_target_unlink(int dir_fd, const char *component, int flags);
-
-/*
- * Makes a directory so that it can be filled; one that is there already is left as it is, and
- * *found is what it is. *made: it was not there. SB_EXISTS when something else is there.
- */
-enum sb_code sb_target_make_directory(int dir_fd, const char *component,
-                                      const struct sb_attributes *attributes, bool *made,
-                                      struct stat *found) SB_CHECKED;
-
-/*
- * Sets the metadata of a directory that is complete; "." is dir_fd itself. Without
- * attributes->preserve an inherited set-group-id bit stays. SB_NOENT, SB_INVALID when it is no
- * directory. An owner that may not be set is the last error, after all else was set.
- */
-enum sb_code sb_target_finish_directory(int dir_fd, const char *component,
-                                        const struct sb_attributes *attributes) SB_CHECKED;
 
 #endif

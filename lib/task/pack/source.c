@@ -9,7 +9,7 @@
 #include "core/list.h"
 #include "core/name.h"
 #include "core/pipeline.h"
-#include "store/tree/read.h"
+#include "store/tree/tree.h"
 #include "task/fetch/stored_names.h"
 
 #include <errno.h>

@@ -7,7 +7,7 @@
 #include "store/names.h"
 #include "store/own_files.h"
 #include "store/sinks.h"
-#include "store/tree/walk.h"
+#include "store/tree/target.h"
 #include "task/transfer/transfer.h"
 
 #include <dirent.h>
@@ -109,7 +109,7 @@ static enum sb_code find(struct place *place, int root, const char *name, mode_t
     TRY(sb_name_normalize(name, &place->name, &stripped));
     if (place->name.size == 0)
         return sb_fail(SB_INVALID, "it is no name of a directory");
-    sb_walk_init(&place->walk, root);
+    sb_walk_init(&place->walk, root, NULL);
     code = sb_walk_to_parent(&place->walk, place->name.data, place->name.size, make, &place->fd,
                              &place->component);
     place->is_dir = !code && fstatat(place->fd, place->component, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -290,7 +290,7 @@ static enum sb_code apply_dump(void *context, int root, const struct sb_member *
 
     if (first) {
         dumps->root = root;
-        sb_walk_init(&dumps->walk, root);
+        sb_walk_init(&dumps->walk, root, NULL);
         TRY(SB_TABLES(&dumps->db, dumps->options->directory,
                       "BEGIN; CREATE TABLE dumps (name BLOB PRIMARY KEY, list BLOB) WITHOUT ROWID",
                       {&dumps->add, "INSERT OR REPLACE INTO dumps VALUES (?1, ?2)"}));

@@ -14,7 +14,7 @@
 #include "store/names.h"
 #include "store/own_files.h"
 #include "store/sinks.h"
-#include "store/tree/walk.h"
+#include "store/tree/target.h"
 #include "store/unmatched.h"
 #include "task/sync/checks.h"
 #include "task/sync/sync.h"
@@ -271,7 +271,7 @@ static enum sb_code keep_holders(struct syncing *syncing)
     bool more;
     enum sb_code code = SB_OK;
 
-    sb_walk_init(&walk, syncing->fd);
+    sb_walk_init(&walk, syncing->fd, NULL);
     TRY(sb_database_prepare(syncing->db, &rows,
                             "SELECT name FROM going WHERE is_dir ORDER BY name DESC"));
     while (sb_database_row(rows, &code)) {
@@ -360,7 +360,7 @@ static enum sb_code remove_going(struct syncing *syncing, bool first)
     bool goes;
     enum sb_code code = SB_OK;
 
-    sb_walk_init(&walk, syncing->fd);
+    sb_walk_init(&walk, syncing->fd, NULL);
     TRY(sb_database_prepare(syncing->db, &rows,
                             "SELECT name, is_dir FROM going WHERE first = ?1 ORDER BY name DESC"));
     SB_BIND(rows, first);

@@ -42,13 +42,13 @@ static void make_files(const struct sb_target *target, mode_t unknown)
     struct sb_attributes attributes;
     struct sb_newcomer newcomer;
 
-    sb_target_attributes(target, &entry, false, &attributes);
+    attributes = sb_target_attributes(target, &entry);
     CHECK(sb_newcomer_open(&newcomer, target->fd, "known", &a_file, &attributes, false, NULL) ==
           SB_OK);
     CHECK(mode_of(target->fd, "known") == 0666);
     CHECK(sb_newcomer_finish(&newcomer, &attributes, false) == SB_OK);
     entry.has = 0;
-    sb_target_attributes(target, &entry, false, &attributes);
+    attributes = sb_target_attributes(target, &entry);
     CHECK(sb_newcomer_open(&newcomer, target->fd, "unknown", &a_file, &attributes, false, NULL) ==
           SB_OK);
     CHECK(sb_newcomer_finish(&newcomer, &attributes, false) == SB_OK);

@@ -1,6 +1,6 @@
-/* lib/store/walk.h */
-#include "store/tree/walk.h"
+/* lib/store/tree/target.h: the way to directories */
 #include "check.h"
+#include "store/tree/target.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -40,7 +40,7 @@ static void every_way_between_directories(void)
     struct sb_walk walk;
     struct stat st;
 
-    sb_walk_init(&walk, root);
+    sb_walk_init(&walk, root, NULL);
     for (size_t i = 0; i < count; i++)
         CHECK(go(&walk, dirs[i], 0755, &st) == SB_OK);
     for (size_t from = 0; from < count; from++) {
@@ -58,7 +58,7 @@ static void the_parent_of_a_name(void)
     const char *component;
     int fd;
 
-    sb_walk_init(&walk, root);
+    sb_walk_init(&walk, root, NULL);
     CHECK(sb_walk_to_parent(&walk, "top", 3, SB_WALK_NO_MAKING, &fd, &component) == SB_OK);
     CHECK(fd == root);
     CHECK_TEXT(component, "top");
@@ -73,7 +73,7 @@ static void what_is_missing_is_made_only_if_asked(void)
     struct sb_walk walk;
     struct stat st;
 
-    sb_walk_init(&walk, root);
+    sb_walk_init(&walk, root, NULL);
     CHECK(go(&walk, "m/n", SB_WALK_NO_MAKING, &st) == SB_NOENT);
     CHECK(fstatat(root, "m", &st, 0) != 0);
     CHECK(go(&walk, "m/n", 0710, &st) == SB_OK);
@@ -86,7 +86,7 @@ static void no_link_is_followed(void)
     struct sb_walk walk;
     struct stat st;
 
-    sb_walk_init(&walk, root);
+    sb_walk_init(&walk, root, NULL);
     CHECK(mkdirat(root, "real", 0755) == 0);
     CHECK(symlinkat("real", root, "link") == 0);
     CHECK(symlinkat("..", root, "up") == 0);
@@ -106,7 +106,7 @@ static void what_is_no_directory_is_no_way(void)
 
     CHECK(fd >= 0);
     close(fd);
-    sb_walk_init(&walk, root);
+    sb_walk_init(&walk, root, NULL);
     CHECK(go(&walk, "file", 0755, &st) == SB_INVALID);
     CHECK(go(&walk, "file/x", 0755, &st) == SB_INVALID);
     sb_walk_release(&walk);
@@ -120,7 +120,7 @@ static void a_component_has_a_limit(void)
 
     memset(name, 'n', sizeof(name));
     name[301] = '\0';
-    sb_walk_init(&walk, root);
+    sb_walk_init(&walk, root, NULL);
     CHECK(go(&walk, name, 0755, &st) == SB_SYSTEM);
     expect_there(&walk, "");
     sb_walk_release(&walk);
