@@ -12,7 +12,6 @@
 #include "core/error.h"
 #include "core/share.h"
 #include "store/source.h"
-#include "store/tree/tree.h"
 #include "store/tree/target.h"
 #include "store/tree/tree.h"
 #include "task/transfer/transfer.h"

@@ -5,9 +5,7 @@
 #include "store/sinks.h"
 #include "store/unmatched.h"
 #include "task/pack/pack.h"
-#include "task/sync/checks.h"
 #include "task/sync/sync.h"
-#include "task/transfer/transfer.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -57,6 +55,37 @@ enum sb_code sb_sync_fail_empty(const struct sb_store *from)
 {
     return sb_fail(SB_INVALID, "%s: is empty, and nothing is removed for that; see --force",
                    sb_store_name(from));
+}
+
+enum sb_code sb_sync_open_members(const struct sb_sync_source *from, struct sb_store *store,
+                                  unsigned threads, const struct sb_notify *notify,
+                                  struct sb_source **members, struct sb_choice **choice)
+{
+    char *paths[] = {(char *)from->within};
+    bool all = !*from->within;
+    struct sb_source_options source = {.paths = paths, .path_count = !all, .threads = threads};
+
+    TRY(sb_store_source(store, members, &source, notify));
+    return all || sb_store_archive(store) ? SB_OK : sb_choice_new(choice, paths, 1);
+}
+
+struct sb_transfer_options sb_sync_transfer(const struct sb_sync_source *from,
+                                            const struct sb_sync_options *options)
+{
+    size_t within = strlen(from->within);
+
+    return (struct sb_transfer_options){
+        .stored_names = sb_store_archive(from->store) != NULL,
+        .strip = within ? (unsigned)sb_name_depth(from->within, within) + 1 : 0,
+        .filter = options->filter,
+        .filter_skip = within ? within + 1 : 0,
+        .duplicates = SB_DUPLICATE_LAST,
+        .dry_run = options->dry_run,
+        .threads = options->threads,
+        .progress = options->progress,
+        .lost = options->lost,
+        .context = options->context,
+    };
 }
 
 /* The stored name in the target of what a problem is about; false: it is not known. */
@@ -223,18 +252,6 @@ static enum sb_code check_members(const struct syncing *syncing)
                    sb_store_name(syncing->from->store), within);
 }
 
-static enum sb_code open_container(struct syncing *syncing)
-{
-    struct sb_store *store = syncing->from->store;
-    char *paths[] = {(char *)syncing->from->within};
-    bool all = !*syncing->from->within;
-    struct sb_source_options source = {
-        .paths = paths, .path_count = !all, .threads = syncing->options->threads};
-
-    TRY(sb_store_source(store, &syncing->members, &source, &syncing->notify));
-    return all || sb_store_archive(store) ? SB_OK : sb_choice_new(&syncing->choice, paths, 1);
-}
-
 static enum sb_code open_sink(struct syncing *syncing)
 {
     const struct sb_sync_options *options = syncing->options;
@@ -272,26 +289,18 @@ static enum sb_code open_sink(struct syncing *syncing)
 
 static enum sb_code transfer(struct syncing *syncing)
 {
-    const struct sb_sync_options *options = syncing->options;
-    size_t within = strlen(syncing->from->within);
-    const struct sb_transfer_options wanted = {
-        .stored_names = syncing->is_tree || sb_store_archive(syncing->from->store),
-        .prefix = !syncing->is_tree && *syncing->within ? syncing->within : NULL,
-        .strip = within ? (unsigned)sb_name_depth(syncing->from->within, within) + 1 : 0,
-        .filter = syncing->is_tree ? NULL : options->filter,
-        .filter_skip = within ? within + 1 : 0,
-        .choice = syncing->choice,
-        .duplicates = SB_DUPLICATE_LAST,
-        .dry_run = options->dry_run,
-        .threads = options->threads,
-        .beside = syncing->archive,
-        .notify = &syncing->notify,
-        .progress = options->progress,
-        .lost = options->lost,
-        .context = options->context,
-    };
+    struct sb_transfer_options wanted = sb_sync_transfer(syncing->from, syncing->options);
     int64_t members = 0;
 
+    if (syncing->is_tree) {
+        wanted.stored_names = true;
+        wanted.filter = NULL;
+    } else if (*syncing->within) {
+        wanted.prefix = syncing->within;
+    }
+    wanted.choice = syncing->choice;
+    wanted.beside = syncing->archive;
+    wanted.notify = &syncing->notify;
     TRY(sb_transfer(syncing->members, syncing->sink, &wanted, &members));
     if (syncing->failure.code) {
         *sb_error() = syncing->failure;
@@ -343,7 +352,9 @@ enum sb_code sb_sync_to_archive(const struct sb_sync_source *source, const char 
     TRY(sb_own_files_new(&syncing.own));
     TRY(sb_own_files_add_output(syncing.own, archive, &syncing.own_shards, (struct sb_share){0}));
     TRY(open_sink(&syncing));
-    TRY(syncing.is_tree ? open_tree(&syncing) : open_container(&syncing));
+    TRY(syncing.is_tree ? open_tree(&syncing)
+                        : sb_sync_open_members(source, source->store, options->threads,
+                                               &syncing.notify, &syncing.members, &syncing.choice));
     TRY(transfer(&syncing));
     TRY(check_members(&syncing));
     TRY(remove_unmet(&syncing, counts));

@@ -13,6 +13,7 @@
 #include "core/error.h"
 #include "store/change.h"
 #include "store/store.h"
+#include "task/transfer/transfer.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -80,5 +81,29 @@ enum sb_code sb_sync_to_archive(const struct sb_sync_source *source, const char 
 enum sb_code sb_sync_to_tree(const struct sb_sync_source *source, const char *directory,
                              const struct sb_sync_options *options,
                              struct sb_sync_counts *counts) SB_CHECKED;
+
+/* What both directions have in common (archive.c); not for others. */
+
+struct sb_archive;
+struct sb_choice;
+struct sb_source;
+
+/* The directory of an archive that a side names. name: for messages. SB_INVALID if a file has this
+ * stored name, or one above it; SB_NOENT if nothing has, unless it `may_miss`. */
+enum sb_code sb_sync_check_within(struct sb_archive *archive, const char *name, const char *within,
+                                  bool may_miss) SB_CHECKED;
+
+/* Always fails: the source has no members, and all of the target would be removed. */
+enum sb_code sb_sync_fail_empty(const struct sb_store *from);
+
+/* The members of a container that are below from->within. *choice: those of one that is read in
+ * sequence. */
+enum sb_code sb_sync_open_members(const struct sb_sync_source *from, struct sb_store *store,
+                                  unsigned threads, const struct sb_notify *notify,
+                                  struct sb_source **members, struct sb_choice **choice) SB_CHECKED;
+
+/* For members of a container; choice, beside and notify are left to the caller. */
+struct sb_transfer_options sb_sync_transfer(const struct sb_sync_source *from,
+                                            const struct sb_sync_options *options);
 
 #endif

@@ -16,9 +16,7 @@
 #include "store/sinks.h"
 #include "store/tree/target.h"
 #include "store/unmatched.h"
-#include "task/sync/checks.h"
 #include "task/sync/sync.h"
-#include "task/transfer/transfer.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -471,42 +469,16 @@ static enum sb_code plan(struct syncing *syncing)
     return check_limits(syncing);
 }
 
-static enum sb_code open_members(struct syncing *syncing)
-{
-    const struct sb_sync_source *from = syncing->from;
-    char *paths[] = {(char *)from->within};
-    bool is_archive = sb_store_archive(from->store), all = !*from->within;
-    struct sb_source_options source = {
-        .paths = paths, .path_count = !all, .threads = syncing->options->threads};
-
-    TRY(sb_store_source(is_archive ? from->store : from->again, &syncing->members, &source,
-                        syncing->options->notify));
-    return all || is_archive ? SB_OK : sb_choice_new(&syncing->choice, paths, 1);
-}
-
 static enum sb_code transfer(struct syncing *syncing, struct sb_sink *sink)
 {
     const struct sb_sync_options *options = syncing->options;
-    const char *within = syncing->from->within;
-    size_t size = strlen(within);
-    const struct sb_transfer_options wanted = {
-        .stored_names = sb_store_archive(syncing->from->store) != NULL,
-        .strip = size ? (unsigned)sb_name_depth(within, size) + 1 : 0,
-        .filter = options->filter,
-        .filter_skip = size ? size + 1 : 0,
-        .choice = syncing->choice,
-        .duplicates = SB_DUPLICATE_LAST,
-        .local_owners = options->preserve && !options->numeric_owner,
-        .dry_run = options->dry_run,
-        .threads = options->threads,
-        .beside = syncing->directory,
-        .notify = &syncing->notify,
-        .progress = options->progress,
-        .lost = options->lost,
-        .context = options->context,
-    };
+    struct sb_transfer_options wanted = sb_sync_transfer(syncing->from, options);
     int64_t members = 0;
 
+    wanted.choice = syncing->choice;
+    wanted.local_owners = options->preserve && !options->numeric_owner;
+    wanted.beside = syncing->directory;
+    wanted.notify = &syncing->notify;
     return sb_transfer(syncing->members, sink, &wanted, &members);
 }
 
@@ -569,6 +541,8 @@ enum sb_code sb_sync_to_tree(const struct sb_sync_source *source, const char *di
     TRY(plan(&syncing));
     if (syncing.fd >= 0)
         TRY(remove_going(&syncing, true));
-    TRY(open_members(&syncing));
+    TRY(sb_sync_open_members(source,
+                             sb_store_archive(source->store) ? source->store : source->again,
+                             options->threads, options->notify, &syncing.members, &syncing.choice));
     return write_members(&syncing);
 }
