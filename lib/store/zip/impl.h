@@ -183,6 +183,7 @@ struct sb_zip_file {
 enum sb_code sb_zip_loader_new(struct sb_loader **out, struct sb_source *source,
                                const struct sb_zip_file *file) SB_CHECKED;
 void sb_zip_loader_free(struct sb_loader *loader);
+FREEP(sb_zip_loader_free, struct sb_loader)
 
 /* As the functions of source.h. */
 enum sb_code sb_zip_loader_load(struct sb_loader *loader, struct sb_member *member, void *data,

@@ -54,26 +54,6 @@ struct zip_loader {
     struct sb_zip_naming naming; /* of local headers */
 };
 
-enum sb_code sb_zip_loader_new(struct sb_loader **out, struct sb_source *source,
-                               const struct sb_zip_file *file)
-{
-    struct zip_loader *loader;
-    enum sb_code code;
-
-    *out = NULL;
-    TRY(SB_NEW(&loader));
-    loader->base.source = source;
-    loader->file = file;
-    loader->window = malloc(WINDOW_SIZE);
-    code = loader->window ? sb_charset_open(&loader->naming.charset, sb_context_now->charset)
-                          : sb_fail_memory();
-    if (code)
-        sb_zip_loader_free(&loader->base);
-    else
-        *out = &loader->base;
-    return code;
-}
-
 static void free_foreign(struct foreign *foreign)
 {
     archive_read_free(foreign->archive);
@@ -104,6 +84,23 @@ void sb_zip_loader_free(struct sb_loader *loader)
     sb_charset_free(zip->naming.charset);
     sb_buf_release(&zip->naming.name);
     free(zip);
+}
+
+enum sb_code sb_zip_loader_new(struct sb_loader **out, struct sb_source *source,
+                               const struct sb_zip_file *file)
+{
+    CLEANUP(sb_zip_loader_freep) struct sb_loader *loader = NULL;
+    struct zip_loader *zip;
+
+    *out = NULL;
+    TRY(SB_NEW(&zip));
+    loader = &zip->base;
+    loader->source = source;
+    zip->file = file;
+    TRY(sb_alloc(&zip->window, WINDOW_SIZE));
+    TRY(sb_charset_open(&zip->naming.charset, sb_context_now->charset));
+    *out = TAKE(loader);
+    return SB_OK;
 }
 
 /*

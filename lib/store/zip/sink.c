@@ -78,9 +78,7 @@ static void free_sink(struct sb_sink *sink)
 {
     struct zip_sink *zip = (struct zip_sink *)sink;
 
-    sqlite3_finalize(zip->add);
-    sqlite3_finalize(zip->find);
-    sb_database_close(zip->db);
+    sb_database_finish(zip->db);
     if (zip->streamed.ready)
         deflateEnd(&zip->streamed.deflater);
     sb_outfile_free(zip->file);
@@ -227,18 +225,12 @@ static enum sb_code write_header(struct zip_sink *zip, struct sb_zip_written *me
     return sb_outfile_write(zip->file, zip->header.data, zip->header.size);
 }
 
-static enum sb_code make_block(struct zip_sink *zip)
-{
-    return zip->block ? SB_OK : sb_alloc(&zip->block, BLOCK_SIZE);
-}
-
 static enum sb_code begin_stream(struct zip_sink *zip, const struct sb_item *item,
                                  const struct sb_zip_written *described)
 {
     const struct sb_entry *entry = &item->member.entry;
     struct streamed *streamed = &zip->streamed;
 
-    TRY(make_block(zip));
     streamed->open = true;
     streamed->limit = entry->size;
     streamed->member = *described;
@@ -351,7 +343,6 @@ static enum sb_code write_hard_link(struct zip_sink *zip, struct sb_batch *batch
         return sb_item_fail(batch, item, "hard link",
                             "is a hard link to what is not in the output; left out");
     TRY(code);
-    TRY(make_block(zip));
     data = member.offset + (int64_t)member.header_size;
     if (member.packed > 0) {
         code = sb_outfile_read(zip->file, data, zip->block, 1);
@@ -527,6 +518,7 @@ enum sb_code sb_sink_open_zip(struct sb_sink **out, const struct sb_stream_sink_
     zip->level = options->level ? options->level : LEVEL_DEFAULT;
     zip->sink = (struct sb_sink){.ops = &zip_ops, .holds = SB_KEEPS_OWNER, .any_names = true};
     sink = &zip->sink;
+    TRY(sb_alloc(&zip->block, BLOCK_SIZE));
     TRY(sb_outfile_open(&zip->file, &plain));
     TRY(SB_TABLES(&zip->db, options->path,
                   "CREATE TABLE members (seq INTEGER PRIMARY KEY, name BLOB,"

@@ -63,20 +63,22 @@ static bool parse(const char *path, struct series *out)
                        : digits == 0 && strcasecmp(path + out->stem, "zip") == 0;
 }
 
-/* The caller frees it; NULL: no memory. */
-static char *name_of(const struct series *series, unsigned number)
+/* The caller frees it. */
+static enum sb_code name_of(const struct series *series, unsigned number, char **name)
 {
-    char *name;
     int size;
 
     if (series->digits > 0)
-        size = asprintf(&name, "%.*s%0*u", series->stem, series->path, series->digits, number);
+        size = asprintf(name, "%.*s%0*u", series->stem, series->path, series->digits, number);
     else if (number == series->last)
-        size = asprintf(&name, "%.*s%s", series->stem, series->path, series->upper ? "ZIP" : "zip");
+        size = asprintf(name, "%.*s%s", series->stem, series->path, series->upper ? "ZIP" : "zip");
     else
-        size = asprintf(&name, "%.*s%c%02u", series->stem, series->path, series->upper ? 'Z' : 'z',
+        size = asprintf(name, "%.*s%c%02u", series->stem, series->path, series->upper ? 'Z' : 'z',
                         number);
-    return size < 0 ? NULL : name;
+    if (size >= 0)
+        return SB_OK;
+    *name = NULL;
+    return sb_fail_memory();
 }
 
 static void free_paths(struct paths *paths)
@@ -88,10 +90,9 @@ static void free_paths(struct paths *paths)
 
 static enum sb_code missing(const struct series *series, unsigned number)
 {
-    CLEANUP(sb_freep) char *name = name_of(series, number);
+    CLEANUP(sb_freep) char *name = NULL;
 
-    if (!name)
-        return sb_fail_memory();
+    TRY(name_of(series, number, &name));
     return sb_fail(SB_FORMAT, "%s: is one of the files of a split zip, and %s is missing",
                    series->path, name);
 }
@@ -100,10 +101,9 @@ static enum sb_code missing(const struct series *series, unsigned number)
 static enum sb_code list(const struct series *series, unsigned most, struct paths *out)
 {
     for (unsigned number = 1; number <= most; number++) {
-        CLEANUP(sb_freep) char *name = name_of(series, number);
+        CLEANUP(sb_freep) char *name = NULL;
 
-        if (!name)
-            return sb_fail_memory();
+        TRY(name_of(series, number, &name));
         if (access(name, F_OK))
             break;
         TRY(sb_grow(&out->all, &out->capacity, out->count + 1, sizeof(*out->all)));
@@ -155,13 +155,12 @@ static enum sb_code join_numbered(struct sb_file **file, const struct series *se
 /* How many files there are, as the last one says. 0: it is not the last one of several. */
 static enum sb_code count_volumes(struct series *series, unsigned *out)
 {
-    CLEANUP(sb_freep) char *name = name_of(series, series->last);
+    CLEANUP(sb_freep) char *name = NULL;
     CLEANUP(sb_zip_end_release) struct sb_zip_end end = {0};
     CLEANUP(sb_file_freep) struct sb_file *last = NULL;
 
     *out = 0;
-    if (!name)
-        return sb_fail_memory();
+    TRY(name_of(series, series->last, &name));
     if (sb_file_open(&last, name, "file of a split zip"))
         return sb_error()->code == SB_NOENT ? missing(series, series->last) : sb_error()->code;
     (void)!IGNORED(sb_zip_find_end(last, &end));
@@ -210,12 +209,13 @@ static enum sb_code open_volumes(struct sb_file **file, const char *path, struct
 static bool is_volume(const char *path)
 {
     struct series series;
-    CLEANUP(sb_freep) char *name = parse(path, &series) ? name_of(&series, 1) : NULL;
+    CLEANUP(sb_freep) char *name = NULL;
     CLEANUP(sb_file_freep) struct sb_file *first = NULL;
     uint8_t magic[4] = {0};
     size_t got = 0;
 
-    if (!name || IGNORED(sb_file_open(&first, name, "file of a split zip")))
+    if (!parse(path, &series) || IGNORED(name_of(&series, 1, &name)) ||
+        IGNORED(sb_file_open(&first, name, "file of a split zip")))
         return false;
     (void)!IGNORED(sb_file_read(first, magic, sizeof(magic), 0, &got));
     return sb_get_u32(magic) == SB_ZIP_LOCAL || sb_get_u32(magic) == SB_ZIP_DESCRIPTOR;
@@ -460,20 +460,18 @@ enum sb_code sb_source_open_zip(struct sb_source **out, struct sb_input *input,
                                 const struct sb_source_options *options,
                                 const struct sb_notify *notify)
 {
+    CLEANUP(sb_source_freep) struct sb_source *source = NULL;
     struct zip_source *zip;
-    enum sb_code code;
 
     *out = NULL;
     TRY(SB_NEW(&zip));
-    zip->base = (struct sb_source){.ops = &zip_ops, .name = input->name, .loads = true};
+    source = &zip->base;
+    *source = (struct sb_source){.ops = &zip_ops, .name = input->name, .loads = true};
     zip->notify = notify;
     zip->file.no_check = options->no_check;
-    code = begin(zip, input, options);
-    if (code)
-        free_source(&zip->base);
-    else
-        *out = &zip->base;
-    return code;
+    TRY(begin(zip, input, options));
+    *out = TAKE(source);
+    return SB_OK;
 }
 
 static enum sb_sure begins_as_zip(const struct sb_input *input)
