@@ -1,6 +1,7 @@
 #include "store/tree/impl.h"
 
 #include "core/glob.h"
+#include "core/io.h"
 #include "core/thread.h"
 #include "core/time.h"
 
@@ -129,11 +130,10 @@ unsigned sb_tree_ahead_threads(unsigned threads)
 enum sb_code sb_tree_ahead_new(struct sb_tree_ahead **out, const struct sb_tree_options *options,
                                unsigned threads)
 {
-    struct sb_tree_ahead *ahead = calloc(1, sizeof(*ahead));
+    struct sb_tree_ahead *ahead;
 
-    *out = ahead;
-    if (!ahead)
-        return sb_fail_memory();
+    TRY(SB_NEW(out));
+    ahead = *out;
     ahead->options = options;
     ahead->wanted = threads < THREADS_MAX ? threads : THREADS_MAX;
     ahead->known_max = 4 * ahead->wanted < KNOWN_MAX ? 4 * ahead->wanted : KNOWN_MAX;
@@ -145,14 +145,9 @@ enum sb_code sb_tree_ahead_new(struct sb_tree_ahead **out, const struct sb_tree_
 
 /* How long a directory takes */
 
-int64_t sb_tree_ahead_begin(void)
-{
-    return sb_clock_ns();
-}
-
 void sb_tree_ahead_took(struct sb_tree_ahead *ahead, int64_t began)
 {
-    int64_t took = sb_tree_ahead_begin() - began;
+    int64_t took = sb_clock_ns() - began;
     int64_t most = OUTLIER * (int64_t)ahead->options->ahead_from;
     int64_t pace = atomic_load_explicit(&ahead->pace, memory_order_relaxed);
 
@@ -163,19 +158,20 @@ void sb_tree_ahead_took(struct sb_tree_ahead *ahead, int64_t began)
 
 /* The threads */
 
+bool sb_tree_is_within(const struct sb_tree_level *level, const struct stat *st)
+{
+    while (level && !sb_is_same_file(&level->stat, st))
+        level = level->parent;
+    return level;
+}
+
 /* A link may lead to a directory above itself; what is not to be entered need not be listed. */
 static bool is_to_be_entered(const struct sb_tree_options *options,
                              const struct sb_tree_level *level)
 {
-    const struct sb_tree_level *above = level->parent;
-
-    if (options->one_file_system && level->stat.st_dev != above->stat.st_dev)
+    if (options->one_file_system && level->stat.st_dev != level->parent->stat.st_dev)
         return false;
-    for (; options->dereference && above; above = above->parent) {
-        if (above->stat.st_ino == level->stat.st_ino && above->stat.st_dev == level->stat.st_dev)
-            return false;
-    }
-    return true;
+    return !options->dereference || !sb_tree_is_within(level->parent, &level->stat);
 }
 
 static bool list(const struct sb_tree_options *options, struct sb_tree_level *level)
@@ -221,7 +217,7 @@ static void *run(void *argument)
         }
         level->listing = SB_TREE_BEING_LISTED;
         pthread_mutex_unlock(&ahead->mutex);
-        began = sb_tree_ahead_begin();
+        began = sb_clock_ns();
         listed = list(ahead->options, level);
         sb_tree_ahead_took(ahead, began);
         pthread_mutex_lock(&ahead->mutex);

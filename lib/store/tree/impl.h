@@ -86,6 +86,9 @@ struct sb_tree_level *sb_tree_level_new(struct sb_tree_level *parent, const char
                                         size_t name_size);
 void sb_tree_level_free(struct sb_tree_level *level); /* NULL is allowed */
 
+/* Is it the same as the level, or one above it? NULL is allowed. */
+bool sb_tree_is_within(const struct sb_tree_level *level, const struct stat *st);
+
 /*
  * Directories opened and listed by threads before a walk comes to them, for file systems where each
  * call takes its time.
@@ -109,11 +112,7 @@ enum sb_code sb_tree_ahead_new(struct sb_tree_ahead **out, const struct sb_tree_
                                unsigned threads) SB_CHECKED;
 void sb_tree_ahead_free(struct sb_tree_ahead *ahead); /* NULL is allowed */
 
-/*
- * Around the listing of a directory by the walk itself, to know how long that takes: began is what
- * the first says, before.
- */
-int64_t sb_tree_ahead_begin(void);
+/* The walk itself listed a directory, from `began` (sb_clock_ns) until now. */
 void sb_tree_ahead_took(struct sb_tree_ahead *ahead, int64_t began);
 
 /*

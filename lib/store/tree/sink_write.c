@@ -95,8 +95,7 @@ static int open_same(int dir_fd, const char *component, const struct stat *st)
     CLEANUP(sb_closep) int fd = openat(dir_fd, component, OPEN_AS_IT_IS);
     struct stat now;
 
-    if (fd >= 0 && fstat(fd, &now) == 0 && now.st_dev == st->st_dev && now.st_ino == st->st_ino &&
-        S_ISREG(now.st_mode))
+    if (fd >= 0 && fstat(fd, &now) == 0 && sb_is_same_file(&now, st) && S_ISREG(now.st_mode))
         return TAKE_FD(fd);
     return -1;
 }

@@ -63,27 +63,6 @@ void sb_tree_metadata(struct sb_member *member, const struct stat *st)
         member->has |= SB_KEEPS_HARD_LINKS;
 }
 
-void sb_tree_member(const struct sb_tree_item *item, struct sb_member *member)
-{
-    *member = (struct sb_member){
-        .entry.type = item->node == SB_NODE_DIR    ? SB_DIR
-                      : item->node == SB_NODE_LINK ? SB_LINK
-                                                   : SB_FILE,
-        .entry.size = item->node == SB_NODE_DIR ? 0 : -1,
-        .has = SB_KEEPS_OWNER,
-        .dir = item->dir,
-        .dir_fd = sb_tree_dir_fd(item->dir),
-        .component = item->component,
-        .disk_path = item->disk_path,
-    };
-    if (item->node == SB_NODE_DIR)
-        sb_tree_metadata(member, &item->stat);
-    if (item->node == SB_NODE_OTHER) {
-        member->special = sb_special_word(item->mode);
-        member->special_mode = item->mode & S_IFMT;
-    }
-}
-
 static enum sb_code report(const struct sb_member *member, enum sb_level level, const char *kind,
                            const char *text, struct sb_events *events)
 {
@@ -376,13 +355,30 @@ static void free_tree(struct sb_source *source)
 
 static enum sb_code next(struct sb_source *source, struct sb_member *member)
 {
-    struct tree_source *self = (struct tree_source *)source;
     struct sb_tree_item item;
+    bool is_dir;
 
-    TRY(sb_tree_next(self->tree, &item));
-    sb_tree_member(&item, member);
-    member->entry.path = item.name;
-    member->entry.path_size = item.name_size;
+    TRY(sb_tree_next(((struct tree_source *)source)->tree, &item));
+    is_dir = item.node == SB_NODE_DIR;
+    *member = (struct sb_member){
+        .entry = {.type = is_dir                      ? SB_DIR
+                          : item.node == SB_NODE_LINK ? SB_LINK
+                                                      : SB_FILE,
+                  .size = is_dir ? 0 : -1,
+                  .path = item.name,
+                  .path_size = item.name_size},
+        .has = SB_KEEPS_OWNER,
+        .dir = item.dir,
+        .dir_fd = sb_tree_dir_fd(item.dir),
+        .component = item.component,
+        .disk_path = item.disk_path,
+    };
+    if (is_dir)
+        sb_tree_metadata(member, &item.stat);
+    if (item.node == SB_NODE_OTHER) {
+        member->special = sb_special_word(item.mode);
+        member->special_mode = item.mode & S_IFMT;
+    }
     return SB_OK;
 }
 
@@ -423,7 +419,7 @@ static enum sb_code open_tree(struct sb_source **out, struct sb_input *input,
     if (asprintf(&start, "%s/", input->path) < 0)
         return sb_fail_memory();
     TRY(sb_tree_new(&self->tree, &self->options));
-    TRY(sb_tree_start(self->tree, AT_FDCWD, start, "", 0));
+    TRY(sb_tree_start(self->tree, AT_FDCWD, start, "", 0, NULL));
     *out = TAKE(source);
     return SB_OK;
 }

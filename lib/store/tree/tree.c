@@ -1,5 +1,7 @@
 #include "core/glob.h"
 #include "core/interrupt.h"
+#include "core/io.h"
+#include "core/time.h"
 #include "store/own_files.h"
 #include "store/tree/impl.h"
 
@@ -269,12 +271,10 @@ static enum sb_code split_start(struct sb_tree *tree, const char *path, struct s
         last--;
     if (end == 0 || (end - last == 1 && path[last] == '.') ||
         (end - last == 2 && path[last] == '.' && path[last + 1] == '.')) {
-        if (sb_buf_set(base, path, strlen(path)))
-            return SB_NOMEM;
+        TRY(sb_buf_set(base, path, strlen(path)));
         return sb_buf_set(&tree->component, ".", 1);
     }
-    if (sb_buf_set(base, last > 0 ? path : ".", last > 0 ? last : 1))
-        return SB_NOMEM;
+    TRY(sb_buf_set(base, last > 0 ? path : ".", last > 0 ? last : 1));
     return sb_buf_set(&tree->component, path + last, end - last);
 }
 
@@ -302,68 +302,35 @@ static enum sb_code open_base(struct sb_tree *tree, int base_fd, const struct sb
     return SB_OK;
 }
 
-static void give_up(struct sb_tree *tree)
+enum sb_code sb_tree_start(struct sb_tree *tree, int base_fd, const char *path, const char *name,
+                           size_t name_size, const struct stat *found)
 {
+    CLEANUP(sb_buf_release) struct sb_buf base = {0};
+    unsigned type = found ? found->st_mode & S_IFMT : 0;
+    enum sb_code code;
+
     while (tree->depth > 0)
         leave(tree);
     tree->start_waits = false;
     tree->start_type = 0;
-}
-
-/* tree->component is the start within `base`. */
-static enum sb_code begin(struct sb_tree *tree, int base_fd, const struct sb_buf *base,
-                          const char *path, const char *name, size_t name_size)
-{
-    enum sb_code code;
-
-    if (sb_buf_set(&tree->name, name, name_size) || sb_buf_set(&tree->disk, path, strlen(path)))
-        return sb_fail_memory();
-    code = open_base(tree, base_fd, base);
+    if (path[0] == '\0')
+        return sb_fail(SB_INVALID, "an empty path");
+    if (!found || type == S_IFDIR || (type == S_IFLNK && tree->options.dereference)) {
+        TRY(split_start(tree, path, &base));
+    } else {
+        tree->start_type = type;
+        tree->follow_start = false;
+        TRY(sb_buf_set(&base, ".", 1));
+        TRY(sb_buf_set(&tree->component, path, strlen(path)));
+    }
+    TRY(sb_buf_set(&tree->name, name, name_size));
+    TRY(sb_buf_set(&tree->disk, path, strlen(path)));
+    code = open_base(tree, base_fd, &base);
     tree->start_waits = code == SB_OK;
     return code == SB_END ? SB_OK : code;
 }
 
-enum sb_code sb_tree_start(struct sb_tree *tree, int base_fd, const char *path, const char *name,
-                           size_t name_size)
-{
-    CLEANUP(sb_buf_release) struct sb_buf base = {0};
-
-    give_up(tree);
-    if (path[0] == '\0')
-        return sb_fail(SB_INVALID, "an empty path");
-    if (split_start(tree, path, &base))
-        return sb_fail_memory();
-    return begin(tree, base_fd, &base, path, name, name_size);
-}
-
-enum sb_code sb_tree_start_found(struct sb_tree *tree, int base_fd, const char *path,
-                                 const char *name, size_t name_size, const struct stat *found)
-{
-    static const char here[] = ".";
-    const struct sb_buf base = {.data = (char *)here, .size = 1};
-    unsigned type = found->st_mode & S_IFMT;
-
-    if (type == S_IFDIR || (type == S_IFLNK && tree->options.dereference))
-        return sb_tree_start(tree, base_fd, path, name, name_size);
-    give_up(tree);
-    tree->start_type = type;
-    tree->follow_start = false;
-    if (sb_buf_set(&tree->component, path, strlen(path)))
-        return sb_fail_memory();
-    return begin(tree, base_fd, &base, path, name, name_size);
-}
-
 /* The walk */
-
-static bool is_ancestor(const struct sb_tree *tree, const struct stat *st)
-{
-    for (size_t i = 0; i < tree->depth; i++) {
-        if (tree->levels[i]->stat.st_ino == st->st_ino &&
-            tree->levels[i]->stat.st_dev == st->st_dev)
-            return true;
-    }
-    return false;
-}
 
 /* Makes a directory, which is taken over, the one that is walked next. */
 static enum sb_code enter(struct sb_tree *tree, struct sb_tree_level *level)
@@ -458,7 +425,6 @@ static enum sb_code take_directory(struct sb_tree *tree, struct sb_tree_item *it
     bool elsewhere, taken;
     int64_t began;
     int fd;
-    enum sb_code code = SB_OK;
 
     if (tree->name.size > 0 && sb_filter_prunes(options->filter, tree->name.data, tree->name.size))
         return SB_END;
@@ -468,12 +434,12 @@ static enum sb_code take_directory(struct sb_tree *tree, struct sb_tree_item *it
         listed = sb_tree_ahead_take(tree->ahead, above, above->next - 1);
     if (listed) {
         item->stat = listed->stat;
-        code = enter(tree, listed);
-        return code || taken ? code : SB_END;
+        TRY(enter(tree, listed));
+        return taken ? SB_OK : SB_END;
     }
-    began = tree->ahead ? sb_tree_ahead_begin() : 0;
+    began = tree->ahead ? sb_clock_ns() : 0;
     TRY(look_into(tree, sb_tree_dir_fd(item->dir), item->component, follow, &fd, &item->stat));
-    if (follow && is_ancestor(tree, &item->stat)) {
+    if (follow && sb_tree_is_within(above, &item->stat)) {
         problem(tree, "loop", "links back to a directory above it; left out", 0);
         close(fd);
         return SB_END;
@@ -564,8 +530,7 @@ static enum sb_code reopen(struct sb_tree *tree, struct sb_tree_level *level)
         close(fd);
         fd = below;
     }
-    if (fd >= 0 && fstat(fd, &st) == 0 && st.st_ino == level->stat.st_ino &&
-        st.st_dev == level->stat.st_dev) {
+    if (fd >= 0 && fstat(fd, &st) == 0 && sb_is_same_file(&st, &level->stat)) {
         level->dir = sb_tree_dir_new(fd);
         return level->dir ? SB_OK : sb_fail_memory();
     }

@@ -96,18 +96,11 @@ FREEP(sb_tree_free, struct sb_tree)
  * for a directory whose contents go to the top. A link at path is itself the item unless path ends
  * in '/'. A walk that was under way is given up. Starting anew in the directory of the last start
  * costs no call to open it. A path that cannot be looked up is said ("missing", "unreadable"), and
- * there is no item then.
+ * there is no item then. found: what lstat returned for it, or NULL; unless that is a directory, or
+ * a link to be followed, this makes no call.
  */
 enum sb_code sb_tree_start(struct sb_tree *tree, int base_fd, const char *path, const char *name,
-                           size_t name_size) SB_CHECKED;
-
-/*
- * The same for a path for which lstat returned `found`. Unless that is a directory, or a link to be
- * followed, this makes no call.
- */
-enum sb_code sb_tree_start_found(struct sb_tree *tree, int base_fd, const char *path,
-                                 const char *name, size_t name_size,
-                                 const struct stat *found) SB_CHECKED;
+                           size_t name_size, const struct stat *found) SB_CHECKED;
 
 /* SB_END after the last. */
 enum sb_code sb_tree_next(struct sb_tree *tree, struct sb_tree_item *item) SB_CHECKED;
@@ -132,9 +125,6 @@ struct sb_entry sb_tree_entry_of(const struct stat *st);
 
 /* The metadata in the member's entry, as of st. */
 void sb_tree_metadata(struct sb_member *member, const struct stat *st);
-
-/* Sets all but entry.path of a member from an item of a walk. */
-void sb_tree_member(const struct sb_tree_item *item, struct sb_member *member);
 
 /* As sb_loader_load, of a loader that is sparse or not, and sb_loader_stream_sparse. */
 enum sb_code sb_tree_load(const struct sb_tree_read *how, struct sb_member *member, char *data,

@@ -400,9 +400,7 @@ static enum sb_code start_walk(struct sb_pack_source *source, const char *path,
                   source->start.data ? source->start.data : "");
     }
     name = source->start.data ? source->start.data : "";
-    if (found)
-        return sb_tree_start_found(source->tree, base, path, name, source->start.size, found);
-    return sb_tree_start(source->tree, base, path, name, source->start.size);
+    return sb_tree_start(source->tree, base, path, name, source->start.size, found);
 }
 
 static const char *kind_of_special(mode_t mode)

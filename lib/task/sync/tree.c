@@ -210,20 +210,16 @@ static enum sb_code walk_tree(struct syncing *syncing)
                                         .filter = options->filter,
                                         .one_file_system = options->one_file_system,
                                         .notify = options->notify};
-    struct sb_tree *tree = NULL;
+    CLEANUP(sb_tree_freep) struct sb_tree *tree = NULL;
     struct sb_tree_item item;
-    enum sb_code code = sb_tree_new(&tree, &how);
+    enum sb_code code;
 
-    if (!code)
-        code = sb_tree_start(tree, syncing->fd, ".", "", 0);
-    while (!code) {
-        code = sb_tree_next(tree, &item);
-        if (!code)
-            code = take_item(syncing, &item);
-        if (!code)
-            code = sb_heed_interrupt();
+    TRY(sb_tree_new(&tree, &how));
+    TRY(sb_tree_start(tree, syncing->fd, ".", "", 0, NULL));
+    while ((code = sb_tree_next(tree, &item)) == SB_OK) {
+        TRY(take_item(syncing, &item));
+        TRY(sb_heed_interrupt());
     }
-    sb_tree_free(tree);
     return code == SB_END ? consider_batch(syncing) : code;
 }
 

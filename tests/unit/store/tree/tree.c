@@ -67,7 +67,7 @@ static void walk_once(const struct sb_tree_options *options, const char *path, c
 
     sb_buf_clear(&walked);
     CHECK(sb_tree_new(&tree, options) == SB_OK);
-    CHECK(sb_tree_start(tree, AT_FDCWD, path, name, strlen(name)) == SB_OK);
+    CHECK(sb_tree_start(tree, AT_FDCWD, path, name, strlen(name), NULL) == SB_OK);
     while (!(code = sb_tree_next(tree, &item)))
         add_item(&item);
     CHECK(code == SB_END);
@@ -158,7 +158,7 @@ static void a_start_that_is_not_there_is_told(void)
     CHECK_TEXT(walk_named(&plain, "f/such", "x"), "!missing ");
     CHECK_TEXT(walk_named(&plain, "f/", "x"), "f:x ");
     CHECK(sb_tree_new(&tree, &plain) == SB_OK);
-    CHECK(sb_tree_start(tree, AT_FDCWD, "", "x", 1) == SB_INVALID);
+    CHECK(sb_tree_start(tree, AT_FDCWD, "", "x", 1, NULL) == SB_INVALID);
     sb_tree_free(tree);
 }
 
@@ -212,7 +212,7 @@ static void another_file_system_is_not_entered(void)
         return;
     }
     CHECK(sb_tree_new(&tree, &one) == SB_OK);
-    CHECK(sb_tree_start(tree, AT_FDCWD, "/dev", "", 0) == SB_OK);
+    CHECK(sb_tree_start(tree, AT_FDCWD, "/dev", "", 0, NULL) == SB_OK);
     while (!sb_tree_next(tree, &item)) {
         entries += strcmp(item.name, "pts") == 0;
         below += strncmp(item.name, "pts/", 4) == 0;
@@ -302,7 +302,7 @@ static size_t threads_of_walk(const struct sb_tree_options *options)
     size_t count = 0;
 
     CHECK(sb_tree_new(&tree, options) == SB_OK);
-    CHECK(sb_tree_start(tree, AT_FDCWD, ".", "", 0) == SB_OK);
+    CHECK(sb_tree_start(tree, AT_FDCWD, ".", "", 0, NULL) == SB_OK);
     while (!sb_tree_next(tree, &item))
         ;
     tasks = opendir("/proc/self/task");
@@ -336,7 +336,7 @@ static void a_walk_is_given_up_while_directories_are_listed(void)
     CHECK(chdir(top) == 0 && chdir("bushes") == 0);
     CHECK(sb_tree_new(&tree, &threaded) == SB_OK);
     for (int i = 0; i < 20; i++) {
-        CHECK(sb_tree_start(tree, AT_FDCWD, ".", "", 0) == SB_OK);
+        CHECK(sb_tree_start(tree, AT_FDCWD, ".", "", 0, NULL) == SB_OK);
         for (int j = 0; j < 9 * i; j++)
             CHECK(sb_tree_next(tree, &item) == SB_OK);
     }
@@ -355,7 +355,7 @@ static void a_directory_handle_outlives_the_walk(void)
     make_dir("d");
     make_file("d/f");
     CHECK(sb_tree_new(&tree, &plain) == SB_OK);
-    CHECK(sb_tree_start(tree, AT_FDCWD, "d", "d", 1) == SB_OK);
+    CHECK(sb_tree_start(tree, AT_FDCWD, "d", "d", 1, NULL) == SB_OK);
     while (!sb_tree_next(tree, &item)) {
         if (item.node == SB_NODE_FILE)
             kept = sb_tree_dir_ref(item.dir);
@@ -378,7 +378,7 @@ static void a_tree_that_vanishes_ends_the_walk(void)
     make_dir("b");
     sb_buf_clear(&walked);
     CHECK(sb_tree_new(&tree, &plain) == SB_OK);
-    CHECK(sb_tree_start(tree, AT_FDCWD, ".", "", 0) == SB_OK);
+    CHECK(sb_tree_start(tree, AT_FDCWD, ".", "", 0, NULL) == SB_OK);
     CHECK(sb_tree_next(tree, &item) == SB_OK);
     CHECK(sb_tree_next(tree, &item) == SB_OK);
     CHECK_TEXT(item.name, "a");
