@@ -10,12 +10,10 @@
 #include <stdlib.h>
 #include <zlib.h>
 
-#define EXTRA_64_SIZE 20
-#define HEADER_SIZE   (SB_ZIP_LOCAL_SIZE + 1 + EXTRA_64_SIZE)
-#define WINDOW_SIZE   ((size_t)1 << 20)
-#define FIRST_READ    ((size_t)1 << 16)
-#define BLOCK_SIZE    ((size_t)1 << 18)
-#define READ_THROUGH  ((int64_t)1 << 16) /* a gap that is read rather than skipped */
+#define WINDOW_SIZE  ((size_t)1 << 20)
+#define FIRST_READ   ((size_t)1 << 16)
+#define BLOCK_SIZE   ((size_t)1 << 18)
+#define READ_THROUGH ((int64_t)1 << 16) /* a gap that is read rather than skipped */
 
 /*
  * A member through libarchive, whose reader of zips in sequence gets a header made for the member
@@ -26,7 +24,7 @@ struct foreign {
     struct archive *archive;
     struct archive_entry *entry;
     struct sb_error failure; /* of the loader, while libarchive is between */
-    uint8_t header[HEADER_SIZE];
+    struct sb_buf header;
     bool header_given;
     bool is_empty; /* which libarchive takes for damage where it is lzma's, without a mark */
 };
@@ -58,6 +56,7 @@ static void free_foreign(struct foreign *foreign)
 {
     archive_read_free(foreign->archive);
     archive_entry_free(foreign->entry);
+    sb_buf_release(&foreign->header);
     free(foreign);
 }
 
@@ -233,28 +232,6 @@ static enum sb_code begin(struct zip_loader *loader, const struct sb_member *mem
     return SB_OK;
 }
 
-/* 45 is the version that knows zip64; the checksum is looked at by the caller. */
-static void make_header(uint8_t header[HEADER_SIZE], unsigned method, int64_t packed, int64_t size)
-{
-    uint8_t *at = header;
-
-    at = sb_put_u32(at, SB_ZIP_LOCAL);
-    at = sb_put_u16(at, 45);
-    at = sb_put_u16(at, 0);
-    at = sb_put_u16(at, method);
-    at = sb_put_u32(at, 0);
-    at = sb_put_u32(at, 0);
-    at = sb_put_u32(at, SB_ZIP_IN_64);
-    at = sb_put_u32(at, SB_ZIP_IN_64);
-    at = sb_put_u16(at, 1);
-    at = sb_put_u16(at, EXTRA_64_SIZE);
-    *at++ = 'm';
-    at = sb_put_u16(at, SB_ZIP_EXTRA_64);
-    at = sb_put_u16(at, 16);
-    at = sb_put_u64(at, (uint64_t)size);
-    sb_put_u64(at, (uint64_t)packed);
-}
-
 static la_ssize_t give_more(struct archive *archive, void *context, const void **data)
 {
     struct foreign *foreign = context;
@@ -263,8 +240,8 @@ static la_ssize_t give_more(struct archive *archive, void *context, const void *
 
     if (!foreign->header_given) {
         foreign->header_given = true;
-        *data = foreign->header;
-        return HEADER_SIZE;
+        *data = foreign->header.data;
+        return (la_ssize_t)foreign->header.size;
     }
     if (INTO(&foreign->failure, take_packed(foreign->loader, &packed, &size))) {
         archive_set_error(archive, foreign->failure.sys_errno, "%s", foreign->failure.text);
@@ -324,12 +301,15 @@ static enum sb_code begin_foreign(struct zip_loader *loader, const struct sb_zip
                                   int64_t size)
 {
     CLEANUP(free_foreignp) struct foreign *foreign = NULL;
+    /* Without its checksum, which is looked at where the bytes are used. */
+    struct sb_zip_written member = {
+        .method = (uint16_t)place->method, .packed = place->packed, .size = size, .wide = true};
 
     TRY(check_method(place->method));
     TRY(SB_NEW(&foreign));
     foreign->loader = loader;
     foreign->is_empty = size == 0;
-    make_header(foreign->header, place->method, place->packed, size);
+    TRY(sb_zip_add_local(&foreign->header, &member, "m", 1));
     foreign->archive = archive_read_new();
     if (!foreign->archive)
         return sb_fail_memory();

@@ -3,6 +3,7 @@
 #include "core/name.h"
 #include "core/time.h"
 
+#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -10,6 +11,8 @@
 #define VERSION      20 /* directories and deflate */
 #define VERSION_64   45
 #define VERSION_MADE 63 /* of the specification */
+
+#define CRC_AT 14 /* in a local header; the two sizes follow it */
 
 /* The most that the extra fields of one header take: zip64, times, owners. */
 #define EXTRA_MAX (4 + 24 + 4 + 5 + 4 + 19)
@@ -140,39 +143,51 @@ static unsigned version_of(const struct sb_zip_written *member, bool wide)
     return member->method == SB_ZIP_STORED && !is_dir(member) ? VERSION_MIN : VERSION;
 }
 
-static enum sb_code add_name(struct sb_buf *out, const struct sb_zip_written *member,
-                             const char *name, size_t name_size)
+/* What a local header and a record of the central directory have alike, from their versions on. */
+static uint8_t *put_common(uint8_t *at, const struct sb_zip_written *member, const char *name,
+                           size_t name_size, bool wide, size_t extra_size)
 {
-    if (sb_buf_add(out, name, name_size))
-        return SB_NOMEM;
-    return is_dir(member) ? sb_buf_add_char(out, '/') : SB_OK;
+    at = sb_put_u16(at, version_of(member, wide));
+    at = sb_put_u16(at, flags_of(member, name, name_size));
+    at = sb_put_u16(at, member->method);
+    at = sb_put_u16(at, member->dos_time);
+    at = sb_put_u16(at, member->dos_date);
+    at = sb_put_u32(at, member->crc);
+    at = sb_put_u32(at, narrow(member->packed));
+    at = sb_put_u32(at, narrow(member->size));
+    at = sb_put_u16(at, (unsigned)name_size + is_dir(member));
+    return sb_put_u16(at, (unsigned)extra_size);
+}
+
+static enum sb_code add_all(struct sb_buf *out, const struct sb_zip_written *member,
+                            const uint8_t *fixed, size_t fixed_size, const char *name,
+                            size_t name_size, const uint8_t *extras, size_t extra_size)
+{
+    TRY(sb_buf_add(out, fixed, fixed_size));
+    TRY(sb_buf_add(out, name, name_size));
+    if (is_dir(member))
+        TRY(sb_buf_add_char(out, '/'));
+    return sb_buf_add(out, extras, extra_size);
 }
 
 enum sb_code sb_zip_add_local(struct sb_buf *out, struct sb_zip_written *member, const char *name,
                               size_t name_size)
 {
     bool wide = member->wide || is_wide(member->size) || is_wide(member->packed);
-    bool known = !member->sizes_after;
-    uint8_t fixed[SB_ZIP_LOCAL_SIZE], extras[EXTRA_MAX + 8], *at = fixed, *end = extras;
+    uint8_t fixed[SB_ZIP_LOCAL_SIZE], extras[EXTRA_MAX + 8], *end = extras;
     size_t before = out->size;
 
     if (wide)
         end = put_local_64(end, member);
     end = put_common_extras(end, member);
-    at = sb_put_u32(at, SB_ZIP_LOCAL);
-    at = sb_put_u16(at, version_of(member, wide));
-    at = sb_put_u16(at, flags_of(member, name, name_size));
-    at = sb_put_u16(at, member->method);
-    at = sb_put_u16(at, member->dos_time);
-    at = sb_put_u16(at, member->dos_date);
-    at = sb_put_u32(at, known ? member->crc : 0);
-    at = sb_put_u32(at, wide ? SB_ZIP_IN_64 : known ? (uint32_t)member->packed : 0);
-    at = sb_put_u32(at, wide ? SB_ZIP_IN_64 : known ? (uint32_t)member->size : 0);
-    at = sb_put_u16(at, (unsigned)name_size + is_dir(member));
-    sb_put_u16(at, (unsigned)(end - extras));
-    if (sb_buf_add(out, fixed, sizeof(fixed)) || add_name(out, member, name, name_size) ||
-        sb_buf_add(out, extras, (size_t)(end - extras)))
-        return SB_NOMEM;
+    sb_put_u32(fixed, SB_ZIP_LOCAL);
+    put_common(fixed + 4, member, name, name_size, wide, (size_t)(end - extras));
+    if (member->sizes_after)
+        memset(fixed + CRC_AT, 0, 12);
+    if (wide)
+        memset(fixed + CRC_AT + 4, 0xff, 8);
+    TRY(add_all(out, member, fixed, sizeof(fixed), name, name_size, extras,
+                (size_t)(end - extras)));
     member->header_size = (uint32_t)(out->size - before);
     return SB_OK;
 }
@@ -183,7 +198,7 @@ void sb_zip_patch_local(char *header, const struct sb_zip_written *member)
 
     sb_put_u16(at + 4, version_of(member, false));
     sb_put_u16(at + 8, member->method);
-    sb_put_u32(at + 14, member->crc);
+    sb_put_u32(at + CRC_AT, member->crc);
     sb_put_u32(at + 18, (uint32_t)member->packed);
     sb_put_u32(at + 22, (uint32_t)member->size);
 }
@@ -229,24 +244,14 @@ enum sb_code sb_zip_add_central(struct sb_buf *out, const struct sb_zip_written 
     end = put_common_extras(end, member);
     at = sb_put_u32(at, SB_ZIP_CENTRAL);
     at = sb_put_u16(at, VERSION_MADE | host_of(member) << 8);
-    at = sb_put_u16(at, version_of(member, wide));
-    at = sb_put_u16(at, flags_of(member, name, name_size));
-    at = sb_put_u16(at, member->method);
-    at = sb_put_u16(at, member->dos_time);
-    at = sb_put_u16(at, member->dos_date);
-    at = sb_put_u32(at, member->crc);
-    at = sb_put_u32(at, narrow(member->packed));
-    at = sb_put_u32(at, narrow(member->size));
-    at = sb_put_u16(at, (unsigned)name_size + is_dir(member));
-    at = sb_put_u16(at, (unsigned)(end - extras));
+    at = put_common(at, member, name, name_size, wide, (size_t)(end - extras));
     at = sb_put_u16(at, 0); /* comment */
     at = sb_put_u16(at, 0); /* volume */
     at = sb_put_u16(at, 0); /* internal attributes */
     at = sb_put_u32(at, attributes_of(member));
     sb_put_u32(at, narrow(member->offset));
-    if (sb_buf_add(out, fixed, sizeof(fixed)) || add_name(out, member, name, name_size))
-        return SB_NOMEM;
-    return sb_buf_add(out, extras, (size_t)(end - extras));
+    return add_all(out, member, fixed, sizeof(fixed), name, name_size, extras,
+                   (size_t)(end - extras));
 }
 
 static enum sb_code add_end_64(struct sb_buf *out, int64_t count, int64_t start, int64_t size)
@@ -276,8 +281,8 @@ enum sb_code sb_zip_add_end(struct sb_buf *out, int64_t count, int64_t start, in
     unsigned short_count = many ? SB_ZIP_IN_64_SHORT : (unsigned)count;
     uint8_t data[SB_ZIP_END_SIZE], *at = data;
 
-    if ((many || is_wide(start) || is_wide(size)) && add_end_64(out, count, start, size))
-        return SB_NOMEM;
+    if (many || is_wide(start) || is_wide(size))
+        TRY(add_end_64(out, count, start, size));
     at = sb_put_u32(at, SB_ZIP_END);
     at = sb_put_u16(at, 0);
     at = sb_put_u16(at, 0);

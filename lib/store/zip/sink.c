@@ -102,8 +102,6 @@ static enum sb_code accept(struct sb_sink *sink, const struct sb_member *member,
     return SB_END;
 }
 
-/* Workers: deflating */
-
 /* Starts a stream, or starts it anew. */
 static enum sb_code begin_deflating(z_stream *deflater, bool *ready, int level)
 {
@@ -178,8 +176,6 @@ static enum sb_code render(struct sb_sink *sink, struct sb_batch *batch)
     return SB_OK;
 }
 
-/* The turn: what the central directory will hold */
-
 static enum sb_code add_row(struct zip_sink *zip, const struct sb_entry *entry,
                             const struct sb_zip_written *member)
 {
@@ -213,8 +209,6 @@ static enum sb_code find_row(struct zip_sink *zip, const char *name, struct sb_z
     sqlite3_reset(zip->find);
     return code;
 }
-
-/* The turn: members that are streamed */
 
 static enum sb_code write_header(struct zip_sink *zip, struct sb_zip_written *member,
                                  const struct sb_entry *entry)
@@ -317,8 +311,6 @@ static enum sb_code write_part(struct zip_sink *zip, const struct sb_batch *batc
     return item->part_last ? end_stream(zip, &item->member.entry) : SB_OK;
 }
 
-/* The turn: hard links */
-
 static enum sb_code copy_back(struct zip_sink *zip, int64_t offset, int64_t size)
 {
     for (int64_t end = offset + size; offset < end;) {
@@ -358,8 +350,6 @@ static enum sb_code write_hard_link(struct zip_sink *zip, struct sb_batch *batch
     item->member.entry.size = member.size;
     return add_row(zip, &item->member.entry, &member);
 }
-
-/* The turn */
 
 /* What goes out at once. */
 struct pieces {
@@ -419,8 +409,6 @@ static enum sb_code write_batch(struct sb_sink *sink, struct sb_batch *batch)
     return write_pieces(zip, &pieces);
 }
 
-/* The calling thread */
-
 static void count_item(struct sb_sink *sink, const struct sb_item *item)
 {
     struct sb_sink_counts *counts = &sink->counts;
@@ -476,8 +464,7 @@ static enum sb_code write_directory(struct zip_sink *zip)
     if (out->size > 0)
         TRY(sb_outfile_write(zip->file, out->data, out->size));
     sb_buf_clear(out);
-    if (sb_zip_add_end(out, count, start, sb_outfile_size(zip->file) - start))
-        return sb_fail_memory();
+    TRY(sb_zip_add_end(out, count, start, sb_outfile_size(zip->file) - start));
     return sb_outfile_write(zip->file, out->data, out->size);
 }
 
