@@ -2,12 +2,14 @@
 
 #include "core/glob.h"
 #include "core/io.h"
+#include "core/name.h"
 #include "core/thread.h"
 #include "core/time.h"
 
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
@@ -58,9 +60,9 @@ int sb_tree_dir_fd(const struct sb_tree_dir *dir)
 
 struct sb_tree_dir *sb_tree_dir_new(int fd)
 {
-    struct sb_tree_dir *dir = malloc(sizeof(*dir));
+    struct sb_tree_dir *dir;
 
-    if (!dir) {
+    if (SB_NEW(&dir)) {
         close(fd);
         return NULL;
     }
@@ -77,15 +79,13 @@ int sb_tree_open_directory(int at, const char *path, bool follow)
 struct sb_tree_level *sb_tree_level_new(struct sb_tree_level *parent, const char *name,
                                         size_t name_size)
 {
-    struct sb_tree_level *level = calloc(1, sizeof(*level));
+    CLEANUP(sb_tree_level_freep) struct sb_tree_level *level = NULL;
 
-    if (!level || sb_buf_set(&level->name, name, name_size)) {
-        free(level);
+    if (SB_NEW(&level) || sb_buf_set(&level->name, name, name_size))
         return NULL;
-    }
     level->parent = parent;
     level->depth = parent ? parent->depth + 1 : 0;
-    return level;
+    return TAKE(level);
 }
 
 void sb_tree_level_free(struct sb_tree_level *level)
@@ -98,8 +98,6 @@ void sb_tree_level_free(struct sb_tree_level *level)
     sb_buf_release(&level->name);
     free(level);
 }
-
-/* Ahead */
 
 struct sb_tree_ahead {
     const struct sb_tree_options *options;
@@ -143,8 +141,6 @@ enum sb_code sb_tree_ahead_new(struct sb_tree_ahead **out, const struct sb_tree_
     return SB_OK;
 }
 
-/* How long a directory takes */
-
 void sb_tree_ahead_took(struct sb_tree_ahead *ahead, int64_t began)
 {
     int64_t took = sb_clock_ns() - began;
@@ -155,8 +151,6 @@ void sb_tree_ahead_took(struct sb_tree_ahead *ahead, int64_t began)
     pace += ((took < most ? took : most) - pace) / LATEST;
     atomic_store_explicit(&ahead->pace, pace, memory_order_relaxed);
 }
-
-/* The threads */
 
 bool sb_tree_is_within(const struct sb_tree_level *level, const struct stat *st)
 {
@@ -229,8 +223,6 @@ static void *run(void *argument)
     return NULL;
 }
 
-/* What is known */
-
 static bool is_below(const struct sb_tree_level *level, const struct sb_tree_level *other)
 {
     while (level->depth > other->depth)
@@ -267,25 +259,20 @@ static bool add(struct sb_tree_ahead *ahead, struct sb_tree_level *parent, size_
                 const char *component)
 {
     const struct sb_filter *filter = ahead->options->filter;
-    struct sb_tree_level *level =
-        sb_tree_level_new(parent, parent->name.data ? parent->name.data : "", parent->name.size);
+    CLEANUP(sb_tree_level_freep) struct sb_tree_level *level = sb_tree_level_new(parent, "", 0);
     size_t at;
 
-    if (!level || (level->name.size > 0 && sb_buf_add_char(&level->name, '/')) ||
-        sb_buf_add_text(&level->name, component)) {
-        sb_tree_level_free(level);
+    if (!level || sb_name_join(&level->name, parent->name.data, parent->name.size, component,
+                               strlen(component)))
         return false;
-    }
-    if (sb_filter_prunes(filter, level->name.data, level->name.size)) {
-        sb_tree_level_free(level);
+    if (sb_filter_prunes(filter, level->name.data, level->name.size))
         return true;
-    }
     level->place = place;
     level->at = sb_tree_dir_ref(parent->dir);
     at = place_for(ahead, parent);
     for (size_t i = ahead->count; i > at; i--)
         ahead->known[i] = ahead->known[i - 1];
-    ahead->known[at] = level;
+    ahead->known[at] = TAKE(level);
     ahead->count++;
     parent->below++;
     return true;
@@ -346,7 +333,7 @@ void sb_tree_ahead_look(struct sb_tree_ahead *ahead, struct sb_tree_level *inner
 struct sb_tree_level *sb_tree_ahead_take(struct sb_tree_ahead *ahead, struct sb_tree_level *parent,
                                          size_t place)
 {
-    struct sb_tree_level *level = NULL;
+    CLEANUP(sb_tree_level_freep) struct sb_tree_level *level = NULL;
 
     if (parent->below == 0)
         return NULL;
@@ -358,10 +345,7 @@ struct sb_tree_level *sb_tree_ahead_take(struct sb_tree_ahead *ahead, struct sb_
     if (ahead->known[0]->parent == parent && ahead->known[0]->place == place)
         level = take_out(ahead, 0);
     pthread_mutex_unlock(&ahead->mutex);
-    if (level && level->listing == SB_TREE_LISTED)
-        return level;
-    sb_tree_level_free(level);
-    return NULL;
+    return level && level->listing == SB_TREE_LISTED ? TAKE(level) : NULL;
 }
 
 void sb_tree_ahead_leave(struct sb_tree_ahead *ahead, const struct sb_tree_level *level)

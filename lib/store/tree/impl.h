@@ -85,6 +85,7 @@ int sb_tree_open_directory(int at, const char *path, bool follow);
 struct sb_tree_level *sb_tree_level_new(struct sb_tree_level *parent, const char *name,
                                         size_t name_size);
 void sb_tree_level_free(struct sb_tree_level *level); /* NULL is allowed */
+FREEP(sb_tree_level_free, struct sb_tree_level)
 
 /* Is it the same as the level, or one above it? NULL is allowed. */
 bool sb_tree_is_within(const struct sb_tree_level *level, const struct stat *st);

@@ -39,7 +39,7 @@ enum name_state {
 static enum sb_code open_names(struct sb_tree_sink *sink)
 {
     TRY(sb_database_run(sink->db,
-                        "CREATE TABLE names (name BLOB PRIMARY KEY, state INTEGER) WITHOUT ROWID"));
+                        "CREATE TABLE names (state INTEGER, name BLOB PRIMARY KEY) WITHOUT ROWID"));
     return SB_PREPARE(sink->db, {&sink->add_name, "INSERT OR IGNORE INTO names VALUES (?1, ?2)"},
                       {&sink->get_name, "SELECT state FROM names WHERE name = ?1"},
                       {&sink->set_name, "REPLACE INTO names VALUES (?1, ?2)"});
@@ -48,9 +48,8 @@ static enum sb_code open_names(struct sb_tree_sink *sink)
 static enum sb_code put_state(sqlite3_stmt *statement, const char *name, size_t size,
                               enum name_state state)
 {
-    sqlite3_bind_blob64(statement, 1, name, size, SQLITE_STATIC);
-    sqlite3_bind_int(statement, 2, (int)state);
-    return sb_database_step(statement);
+    sqlite3_bind_blob64(statement, 2, name, size, SQLITE_STATIC);
+    return SB_RUN(statement, state);
 }
 
 static enum sb_code state_of(const struct sb_tree_sink *sink, const char *name, size_t size,
@@ -167,8 +166,6 @@ static void count_left(struct sb_tree_sink *sink, const struct sb_entry *entry, 
     sb_change_report(&sink->options.changes, entry, change);
 }
 
-/* What came before */
-
 /* What became of the members that an item was expected to replace, or to link to? */
 static enum sb_code look_back(const struct sb_tree_sink *sink, const struct sb_member *member,
                               unsigned *mark)
@@ -259,8 +256,6 @@ static enum sb_code look_at_file(struct sb_tree_sink *sink, const struct sb_memb
     return SB_OK;
 }
 
-/* In the order of the members */
-
 static enum sb_code take_root(struct sb_tree_sink *sink, const struct sb_entry *entry)
 {
     bool updates = sink->options.existing == SB_EXISTING_UPDATE, made = sink->target.made;
@@ -316,8 +311,6 @@ static enum sb_code accept(struct sb_sink *base, const struct sb_member *member,
         return sb_tree_make_wave(sink);
     return item->mark & SB_TREE_LATE ? SB_OK : sb_tree_take_directory(sink, entry);
 }
-
-/* On the workers */
 
 /* Can it be known before its bytes are read? */
 static bool may_stay(const struct sb_tree_sink *sink, const struct sb_item *item)
@@ -417,8 +410,6 @@ static enum sb_code store(struct sb_sink *base, struct sb_batch *batch, struct s
     return code;
 }
 
-/* When all that came before is done */
-
 static enum sb_code store_late(struct sb_tree_sink *sink, struct sb_batch *batch,
                                struct sb_item *item)
 {
@@ -499,8 +490,6 @@ static enum sb_code drain(struct sb_sink *base, struct sb_batch *batch)
     return SB_OK;
 }
 
-/* The end */
-
 /* The files were synced one by one; what is left are the directories that name them. */
 static enum sb_code sync_directories(const struct sb_tree_sink *sink)
 {
@@ -525,8 +514,6 @@ static enum sb_code commit(struct sb_sink *base)
     TRY(sb_tree_finish_directories(sink));
     return sink->options.sync ? sync_directories(sink) : SB_OK;
 }
-
-/* Opening */
 
 enum sb_code sb_sink_open_tree(struct sb_sink **out, const struct sb_tree_sink_options *options)
 {

@@ -26,13 +26,13 @@
 /* The rank of a directory that is not closed: before all others. Theirs is their depth. */
 #define RANK_OPEN INT64_MAX
 
-enum { NAME = 1, RANK, HAS, MODE, UID, GID, MTIME, CHANGE };
+enum { RANK, HAS, MODE, UID, GID, MTIME, CHANGE, NAME };
 
 enum sb_code sb_tree_open_dirs(struct sb_tree_sink *sink)
 {
     return SB_TABLES(&sink->db, sink->options.directory,
-                     "CREATE TABLE dirs (name BLOB PRIMARY KEY, rank INTEGER, has INTEGER, "
-                     "mode INTEGER, uid INTEGER, gid INTEGER, mtime_ns INTEGER, change INTEGER) "
+                     "CREATE TABLE dirs (rank INTEGER, has INTEGER, mode INTEGER, uid INTEGER, "
+                     "gid INTEGER, mtime_ns INTEGER, change INTEGER, name BLOB PRIMARY KEY) "
                      "WITHOUT ROWID; BEGIN",
                      {&sink->add_dir, "REPLACE INTO dirs VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"});
 }
@@ -40,18 +40,14 @@ enum sb_code sb_tree_open_dirs(struct sb_tree_sink *sink)
 enum sb_code sb_tree_add_dir(struct sb_tree_sink *sink, const struct sb_entry *entry, bool closed,
                              unsigned change)
 {
-    sqlite3_stmt *add = sink->add_dir;
     int64_t depth = (int64_t)sb_name_depth(entry->path, entry->path_size);
 
-    sqlite3_bind_blob64(add, NAME, entry->path, entry->path_size, SQLITE_STATIC);
-    sqlite3_bind_int64(add, RANK, entry->path_size == 0 ? -1 : closed ? depth : RANK_OPEN);
-    sqlite3_bind_int64(add, HAS, entry->has);
-    sqlite3_bind_int64(add, MODE, entry->mode);
-    sqlite3_bind_int64(add, UID, entry->uid);
-    sqlite3_bind_int64(add, GID, entry->gid);
-    sqlite3_bind_int64(add, MTIME, entry->mtime_ns);
-    sqlite3_bind_int64(add, CHANGE, change);
-    return sb_database_step(add);
+    sqlite3_bind_blob64(sink->add_dir, NAME + 1, entry->path, entry->path_size, SQLITE_STATIC);
+    return SB_RUN(sink->add_dir,
+                  entry->path_size == 0 ? -1
+                  : closed              ? depth
+                                        : RANK_OPEN,
+                  entry->has, entry->mode, entry->uid, entry->gid, entry->mtime_ns, change);
 }
 
 /*
@@ -74,23 +70,21 @@ static enum sb_code next_dir(struct sb_tree_sink *sink, struct sb_entry *entry, 
         sqlite3_finalize(TAKE(sink->all_dirs));
         return SB_END;
     }
-    path = (const char *)sqlite3_column_text(row, NAME - 1); /* with a NUL after it, as text */
+    path = (const char *)sqlite3_column_text(row, NAME); /* with a NUL after it, as text */
     *entry = (struct sb_entry){
         .type = SB_DIR,
         .path = path ? path : "",
-        .path_size = (size_t)sqlite3_column_bytes(row, NAME - 1),
-        .has = (unsigned)sqlite3_column_int64(row, HAS - 1),
-        .mode = (uint32_t)sqlite3_column_int64(row, MODE - 1),
-        .uid = sqlite3_column_int64(row, UID - 1),
-        .gid = sqlite3_column_int64(row, GID - 1),
-        .mtime_ns = sqlite3_column_int64(row, MTIME - 1),
-        .row = sqlite3_column_int64(row, CHANGE - 1),
+        .path_size = (size_t)sqlite3_column_bytes(row, NAME),
+        .has = (unsigned)sqlite3_column_int64(row, HAS),
+        .mode = (uint32_t)sqlite3_column_int64(row, MODE),
+        .uid = sqlite3_column_int64(row, UID),
+        .gid = sqlite3_column_int64(row, GID),
+        .mtime_ns = sqlite3_column_int64(row, MTIME),
+        .row = sqlite3_column_int64(row, CHANGE),
     };
-    *closed = sqlite3_column_int64(row, RANK - 1) != RANK_OPEN;
+    *closed = sqlite3_column_int64(row, RANK) != RANK_OPEN;
     return SB_OK;
 }
-
-/* On threads */
 
 /* What a sweep does with each directory. */
 struct steps {
@@ -203,8 +197,6 @@ static enum sb_code sweep_dirs(struct sb_tree_sink *sink, const struct steps *st
     free(slots);
     return code;
 }
-
-/* Made in waves */
 
 struct sb_tree_wave_item {
     struct sb_entry entry;
@@ -384,8 +376,6 @@ enum sb_code sb_tree_make_directory(struct sb_tree_sink *sink, const struct sb_e
     code = make_directory(sink, &sink->walk, entry, &change);
     return note_directory(sink, entry, code, change);
 }
-
-/* Their metadata */
 
 /*
  * Sets the metadata of a directory that is complete; "." is dir_fd itself. Without

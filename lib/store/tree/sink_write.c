@@ -18,8 +18,6 @@
 #define COPY_BLOCK    ((size_t)256 << 10)
 #define OPEN_AS_IT_IS (O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
 
-/* Bringing what a tree has under a name up to date */
-
 /* -1, 0, 1: is the object older than the time of the archive, as old, or newer? One with whole
  * seconds, as some file systems keep them, counts as old as any time within its second. */
 static int compare_times(const struct stat *st, int64_t mtime_ns)
@@ -201,8 +199,6 @@ static enum sb_code update(struct sb_tree_sink *sink, int dir_fd, const char *co
         return update_link(sink, dir_fd, component, link_target, &attributes, decision, *change);
     return update_file(sink, dir_fd, component, st, entry, &attributes, decision, *change);
 }
-
-/* Items */
 
 static enum sb_code fail_item(struct sb_batch *batch, struct sb_item *item, const char *kind)
 {
@@ -397,8 +393,6 @@ static enum sb_code leave_hole(int fd, size_t size)
                          "cannot be written");
 }
 
-/* Whole members in memory */
-
 static enum sb_code write_read(struct sb_tree_sink *sink, struct sb_walk *walk,
                                struct sb_batch *batch, struct sb_item *item,
                                const struct sb_attributes *attributes)
@@ -487,8 +481,6 @@ enum sb_code sb_tree_write(struct sb_tree_sink *sink, struct sb_walk *walk, stru
     return write_read(sink, walk, batch, item, &attributes);
 }
 
-/* Parts */
-
 static void close_part(struct sb_tree_part *part)
 {
     if (part->open)
@@ -552,8 +544,6 @@ enum sb_code sb_tree_write_part(struct sb_tree_sink *sink, struct sb_tree_part *
         item->mark |= SB_TREE_LEFT;
     return SB_OK;
 }
-
-/* Hard links */
 
 static bool links_are_missing(void)
 {

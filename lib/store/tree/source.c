@@ -459,7 +459,6 @@ struct sb_listing {
 
 struct sb_reader {
     struct sb_walk walk;
-    char target[PATH_MAX];
 };
 
 static void free_hierarchy(struct sb_hierarchy *hierarchy)
@@ -520,8 +519,8 @@ static enum sb_code next_child(struct sb_hierarchy *hierarchy, struct sb_listing
         }
         if (!S_ISDIR(st.st_mode) && sb_own_files_is_one(own->own, fd, name, &st, false))
             continue;
-        if (listing->dir_size > 0 && sb_buf_add_char(&listing->path, '/'))
-            return sb_fail_memory();
+        if (listing->dir_size > 0)
+            TRY(sb_buf_add_char(&listing->path, '/'));
         TRY(sb_buf_add_text(&listing->path, name));
         *child = (struct sb_child){
             .entry = sb_tree_entry_of(&st),
@@ -553,6 +552,7 @@ static enum sb_code read_entry(struct sb_reader *reader, const struct sb_entry *
                                sb_each_block *each, void *context)
 {
     CLEANUP(sb_closep) int fd = -1;
+    char target[PATH_MAX];
     const char *component;
     int64_t total;
     ssize_t size;
@@ -562,10 +562,10 @@ static enum sb_code read_entry(struct sb_reader *reader, const struct sb_entry *
     TRY(sb_walk_to_parent(&reader->walk, entry->path, entry->path_size, SB_WALK_NO_MAKING, &dir_fd,
                           &component));
     if (entry->type == SB_LINK) {
-        size = readlinkat(dir_fd, component, reader->target, sizeof(reader->target));
+        size = readlinkat(dir_fd, component, target, sizeof(target));
         if (size < 0)
             return sb_fail(SB_CHANGED, "changed while it was compared");
-        return each(context, reader->target, (size_t)size);
+        return each(context, target, (size_t)size);
     }
     /* What was a file a moment ago may be a FIFO by now. */
     fd = openat(dir_fd, component, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);

@@ -74,25 +74,24 @@ static enum sb_code open_component(const struct sb_walk *walk, const char *compo
 
 static enum sb_code go_down(struct sb_walk *walk, const char *name, size_t size, mode_t make)
 {
+    CLEANUP(sb_closep) int fd = -1;
     char component[NAME_MAX + 1];
-    int fd;
 
     if (size > NAME_MAX)
         return sb_fail_errno(ENAMETOOLONG, "cannot make a directory above it");
     memcpy(component, name, size);
     component[size] = '\0';
     TRY(open_component(walk, component, make, &fd));
-    if ((walk->path.size > 0 && sb_buf_add_char(&walk->path, '/')) ||
-        sb_buf_add(&walk->path, name, size)) {
-        close(fd);
-        return sb_fail_memory();
-    }
+    if (walk->path.size > 0)
+        TRY(sb_buf_add_char(&walk->path, '/'));
+    TRY(sb_buf_add(&walk->path, name, size));
     if (walk->count == SB_WALK_KEPT) {
         close(walk->levels[0].fd);
         memmove(walk->levels, walk->levels + 1, sizeof(walk->levels) - sizeof(walk->levels[0]));
         walk->count--;
     }
-    walk->levels[walk->count++] = (struct sb_walk_level){.size = walk->path.size, .fd = fd};
+    walk->levels[walk->count++] =
+        (struct sb_walk_level){.size = walk->path.size, .fd = TAKE_FD(fd)};
     return SB_OK;
 }
 

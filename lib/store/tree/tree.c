@@ -247,8 +247,6 @@ static void problem(const struct sb_tree *tree, const char *kind, const char *te
         sb_report(tree->options.notify, SB_PROBLEM, kind, tree->disk.data, "%s", text);
 }
 
-/* Where a walk begins */
-
 /* Why it cannot begin. */
 static void start_problem(const struct sb_tree *tree, int error_number)
 {
@@ -330,8 +328,6 @@ enum sb_code sb_tree_start(struct sb_tree *tree, int base_fd, const char *path, 
     return code == SB_END ? SB_OK : code;
 }
 
-/* The walk */
-
 /* Makes a directory, which is taken over, the one that is walked next. */
 static enum sb_code enter(struct sb_tree *tree, struct sb_tree_level *level)
 {
@@ -354,18 +350,16 @@ static enum sb_code enter(struct sb_tree *tree, struct sb_tree_level *level)
 /* Lists the directory of fd, which is taken over, and enters it. */
 static enum sb_code list(struct sb_tree *tree, int fd, const struct stat *st)
 {
+    struct sb_tree_dir *dir = sb_tree_dir_new(fd);
     struct sb_tree_level *level =
-        sb_tree_level_new(innermost(tree), tree->name.data, tree->name.size);
+        dir ? sb_tree_level_new(innermost(tree), tree->name.data, tree->name.size) : NULL;
     enum sb_code code;
 
-    if (!level)
-        close(fd);
-    else
-        level->dir = sb_tree_dir_new(fd);
-    if (!level || !level->dir) {
-        sb_tree_level_free(level);
+    if (!level) {
+        sb_tree_dir_unref(dir);
         return sb_fail_memory();
     }
+    level->dir = dir;
     level->stat = *st;
     TRY(enter(tree, level));
     code = sb_names_read(&level->names, fd, SB_NAMES_AS_PATH, tree->options.dereference);

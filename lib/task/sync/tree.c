@@ -108,10 +108,8 @@ static enum sb_code add_going(struct syncing *syncing, const char *name, const s
         TRY(spare(syncing, name, true, &stays));
     if (stays)
         return SB_OK;
-    sqlite3_bind_blob64(syncing->add, 1, name, found->size, SQLITE_STATIC);
-    sqlite3_bind_int(syncing->add, 2, found->is_dir);
-    sqlite3_bind_int(syncing->add, 3, first);
-    return sb_database_step(syncing->add);
+    sqlite3_bind_blob64(syncing->add, 3, name, found->size, SQLITE_STATIC);
+    return SB_RUN(syncing->add, found->is_dir, first);
 }
 
 static enum sb_code keep(struct syncing *syncing, const char *name, size_t size)
@@ -442,8 +440,8 @@ static enum sb_code plan(struct syncing *syncing)
     struct sb_catalog_result result = {0};
 
     TRY(SB_TABLES(&syncing->db, syncing->directory,
-                  "BEGIN; CREATE TABLE going (name BLOB PRIMARY KEY, is_dir INTEGER,"
-                  " first INTEGER) WITHOUT ROWID",
+                  "BEGIN; CREATE TABLE going (is_dir INTEGER, first INTEGER,"
+                  " name BLOB PRIMARY KEY) WITHOUT ROWID",
                   {&syncing->add, "INSERT OR IGNORE INTO going VALUES (?1, ?2, ?3)"},
                   {&syncing->keep, "DELETE FROM going WHERE name = ?1"},
                   {&syncing->find, "SELECT first FROM going WHERE name = ?1"}));
