@@ -2,7 +2,7 @@
  * Deflate64, whose decoder is our own. Two bytes say in which pieces the packed ones come, and how
  * many are requested at once. Whatever they say, it ends, as it does when they come all at once.
  */
-#include "store/zip/deflate64.h"
+#include "store/zip/impl.h"
 
 #include <stdlib.h>
 #include <zlib.h>

@@ -36,15 +36,6 @@ enum name_state {
     NAME_FAILED,
 };
 
-static enum sb_code open_names(struct sb_tree_sink *sink)
-{
-    TRY(sb_database_run(sink->db,
-                        "CREATE TABLE names (state INTEGER, name BLOB PRIMARY KEY) WITHOUT ROWID"));
-    return SB_PREPARE(sink->db, {&sink->add_name, "INSERT OR IGNORE INTO names VALUES (?1, ?2)"},
-                      {&sink->get_name, "SELECT state FROM names WHERE name = ?1"},
-                      {&sink->set_name, "REPLACE INTO names VALUES (?1, ?2)"});
-}
-
 static enum sb_code put_state(sqlite3_stmt *statement, const char *name, size_t size,
                               enum name_state state)
 {
@@ -394,14 +385,14 @@ static enum sb_code store(struct sb_sink *base, struct sb_batch *batch, struct s
     struct sb_walk walk;
 
     sb_walk_init(&walk, sink->target.fd, sink->options.own);
-    for (size_t i = 0; sink->options.dry_run && !code && i < batch->count; i++)
-        code = look_at_link(sink, &walk, batch, &batch->items[i]);
     for (size_t i = 0; !code && i < batch->count; i++) {
         struct sb_item *item = &batch->items[i];
 
-        if (item->mark & SB_TREE_LATE || sink->options.dry_run)
+        if (sink->options.dry_run)
+            code = look_at_link(sink, &walk, batch, item);
+        else if (item->mark & SB_TREE_LATE)
             continue;
-        if (item->state == SB_ITEM_READ || item->state == SB_ITEM_LARGE)
+        else if (item->state == SB_ITEM_READ || item->state == SB_ITEM_LARGE)
             code = sb_tree_write(sink, &walk, batch, item);
         else if (item->state == SB_ITEM_PART)
             code = store_part(sink, batch, turns);
@@ -550,8 +541,13 @@ enum sb_code sb_sink_open_tree(struct sb_sink **out, const struct sb_tree_sink_o
     sb_walk_init(&sink->part.walk, sink->target.fd, options->own);
     sb_walk_init(&sink->late.walk, sink->target.fd, options->own);
     TRY(sb_tree_open_dirs(sink));
-    if (!options->names_differ)
-        TRY(open_names(sink));
+    if (!options->names_differ) {
+        TRY(sb_database_run(
+            sink->db, "CREATE TABLE names (state INTEGER, name BLOB PRIMARY KEY) WITHOUT ROWID"));
+        TRY(SB_PREPARE(sink->db, {&sink->add_name, "INSERT OR IGNORE INTO names VALUES (?1, ?2)"},
+                       {&sink->get_name, "SELECT state FROM names WHERE name = ?1"},
+                       {&sink->set_name, "REPLACE INTO names VALUES (?1, ?2)"}));
+    }
     *out = TAKE(base);
     return SB_OK;
 }

@@ -87,17 +87,6 @@ unsigned sb_tree_change_of(const struct sb_tree_sink *sink, const struct sb_entr
     return sb_change_between(&wanted, &there);
 }
 
-/* The file that was looked at, opened; -1: it cannot be read, or is another by now. */
-static int open_same(int dir_fd, const char *component, const struct stat *st)
-{
-    CLEANUP(sb_closep) int fd = openat(dir_fd, component, OPEN_AS_IT_IS);
-    struct stat now;
-
-    if (fd >= 0 && fstat(fd, &now) == 0 && sb_is_same_file(&now, st) && S_ISREG(now.st_mode))
-        return TAKE_FD(fd);
-    return -1;
-}
-
 static enum sb_code sum_block(void *context, const void *data, size_t size)
 {
     uint32_t *sum = context;
@@ -154,6 +143,7 @@ static enum sb_code update_file(const struct sb_tree_sink *sink, int dir_fd, con
     bool sum = how->checksum || (!how->size_only && ((change | time) & SB_CHANGE_TIME));
     uint32_t own_sum = 0;
     int64_t total = 0;
+    struct stat now;
     enum sb_code code;
 
     *decision = SB_WRITE_REPLACE;
@@ -162,8 +152,9 @@ static enum sb_code update_file(const struct sb_tree_sink *sink, int dir_fd, con
     *decision = SB_LEAVE;
     if (!sum && !sets)
         return SB_OK;
-    fd = open_same(dir_fd, component, st);
-    if (fd < 0) {
+    fd = openat(dir_fd, component, OPEN_AS_IT_IS);
+    /* It cannot be read, or is another by now. */
+    if (fd < 0 || fstat(fd, &now) || !sb_is_same_file(&now, st) || !S_ISREG(now.st_mode)) {
         *decision = SB_WRITE_REPLACE;
         return SB_OK;
     }

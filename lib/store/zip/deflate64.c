@@ -1,8 +1,5 @@
-#include "store/zip/deflate64.h"
+#include "store/zip/impl.h"
 
-#include "core/little_endian.h"
-
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 

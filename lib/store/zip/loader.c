@@ -2,7 +2,6 @@
 #include "core/interrupt.h"
 #include "core/io.h"
 #include "store/feed/la_open.h"
-#include "store/zip/deflate64.h"
 #include "store/zip/impl.h"
 
 #include <archive.h>
@@ -204,34 +203,6 @@ static enum sb_code check_name(struct zip_loader *loader, const struct sb_zip_pl
     return code;
 }
 
-/* Finds the member's bytes. */
-static enum sb_code begin(struct zip_loader *loader, const struct sb_member *member,
-                          struct sb_events *events)
-{
-    struct sb_zip_place place = sb_zip_place_of(member);
-    struct sb_zip_local local;
-    const uint8_t *header;
-    size_t have;
-    bool differs;
-
-    TRY(look(loader, place.offset, SB_ZIP_LOCAL_SIZE, &header, &have));
-    TRY(sb_zip_read_local(header, loader->file, member, &local));
-    TRY(check_name(loader, &place, &local, &differs));
-    if (differs)
-        TRY(sb_events_add(events, SB_WARNING, "name", member->entry.path,
-                          "its local header has another name than the central directory, which is "
-                          "the one that counts"));
-    if (local.differs)
-        TRY(sb_events_add(events, SB_PROBLEM, "damaged", member->entry.path, local.differs));
-    loader->method = place.method;
-    loader->at = local.data;
-    loader->left = place.packed;
-    loader->ended = false;
-    loader->crc = 0;
-    loader->wrong_sum = false;
-    return SB_OK;
-}
-
 static la_ssize_t give_more(struct archive *archive, void *context, const void **data)
 {
     struct foreign *foreign = context;
@@ -362,6 +333,34 @@ static enum sb_code begin_method(struct zip_loader *loader, const struct sb_memb
     return begin_foreign(loader, &place, member->entry.size);
 }
 
+/* Finds the member's bytes. */
+static enum sb_code begin(struct zip_loader *loader, const struct sb_member *member,
+                          struct sb_events *events)
+{
+    struct sb_zip_place place = sb_zip_place_of(member);
+    struct sb_zip_local local;
+    const uint8_t *header;
+    size_t have;
+    bool differs;
+
+    TRY(look(loader, place.offset, SB_ZIP_LOCAL_SIZE, &header, &have));
+    TRY(sb_zip_read_local(header, loader->file, member, &local));
+    TRY(check_name(loader, &place, &local, &differs));
+    if (differs)
+        TRY(sb_events_add(events, SB_WARNING, "name", member->entry.path,
+                          "its local header has another name than the central directory, which is "
+                          "the one that counts"));
+    if (local.differs)
+        TRY(sb_events_add(events, SB_PROBLEM, "damaged", member->entry.path, local.differs));
+    loader->method = place.method;
+    loader->at = local.data;
+    loader->left = place.packed;
+    loader->ended = false;
+    loader->crc = 0;
+    loader->wrong_sum = false;
+    return begin_method(loader, member);
+}
+
 static enum sb_code copy_some(struct zip_loader *loader, uint8_t *out, size_t capacity, size_t *got)
 {
     const uint8_t *data;
@@ -472,8 +471,7 @@ enum sb_code sb_zip_loader_load(struct sb_loader *loader, struct sb_member *memb
 
     if (member->entry.size > (int64_t)capacity)
         return SB_LIMIT;
-    if (begin(zip, member, events) || begin_method(zip, member) ||
-        unpack_some(zip, data, (size_t)member->entry.size, &got) ||
+    if (begin(zip, member, events) || unpack_some(zip, data, (size_t)member->entry.size, &got) ||
         finish(zip, member, (int64_t)got))
         return judge(zip, member, events);
     return SB_OK;
@@ -507,8 +505,7 @@ enum sb_code sb_zip_loader_stream(struct sb_loader *loader, struct sb_member *me
 
     if (!zip->block)
         TRY(sb_alloc(&zip->block, BLOCK_SIZE));
-    if (begin(zip, member, events) || begin_method(zip, member) ||
-        stream_all(zip, member, each, context, &refused))
+    if (begin(zip, member, events) || stream_all(zip, member, each, context, &refused))
         return refused ? sb_error()->code : judge(zip, member, events);
     return SB_OK;
 }

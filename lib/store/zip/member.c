@@ -35,14 +35,6 @@ struct sb_zip_place sb_zip_place_of(const struct sb_member *member)
     };
 }
 
-static void set_place(struct sb_member *member, const struct sb_zip_record *record, uint64_t check)
-{
-    member->place[0] = (uint64_t)record->offset;
-    member->place[1] = (uint64_t)record->packed;
-    member->place[2] =
-        record->crc | (uint64_t)record->method << METHOD_SHIFT | check << NAME_CHECK_SHIFT;
-}
-
 /* Info-ZIP's name in UTF-8 counts as long as nobody has changed the other one. */
 static bool find_utf8_name(const struct sb_zip_name *name, struct sb_zip_extra *out)
 {
@@ -240,7 +232,10 @@ enum sb_code sb_zip_member_fill(struct sb_member *member, const struct sb_zip_re
 
     *member = (struct sb_member){.dir_fd = -1};
     TRY(sb_zip_name_read(naming, &name));
-    set_place(member, record, sb_zip_name_check(path->data, path->size));
+    member->place[0] = (uint64_t)record->offset;
+    member->place[1] = (uint64_t)record->packed;
+    member->place[2] = record->crc | (uint64_t)record->method << METHOD_SHIFT |
+                       (uint64_t)sb_zip_name_check(path->data, path->size) << NAME_CHECK_SHIFT;
     /* Some programs of FAT systems write '\' between components: those names have no '/' at all. */
     if (record->host == SB_ZIP_HOST_FAT && !memchr(path->data, '/', path->size)) {
         for (size_t i = 0; i < path->size; i++)

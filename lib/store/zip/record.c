@@ -93,17 +93,6 @@ static uint8_t *put_common_extras(uint8_t *at, const struct sb_zip_written *memb
     return at + size;
 }
 
-/* A local header has both sizes there, or none. */
-static uint8_t *put_local_64(uint8_t *at, const struct sb_zip_written *member)
-{
-    bool known = !member->sizes_after;
-
-    at = sb_put_u16(at, SB_ZIP_EXTRA_64);
-    at = sb_put_u16(at, 16);
-    at = sb_put_u64(at, known ? (uint64_t)member->size : 0);
-    return sb_put_u64(at, known ? (uint64_t)member->packed : 0);
-}
-
 static uint8_t *put_central_64(uint8_t *at, const struct sb_zip_written *member)
 {
     const int64_t numbers[] = {member->size, member->packed, member->offset};
@@ -177,8 +166,12 @@ enum sb_code sb_zip_add_local(struct sb_buf *out, struct sb_zip_written *member,
     uint8_t fixed[SB_ZIP_LOCAL_SIZE], extras[EXTRA_MAX + 8], *end = extras;
     size_t before = out->size;
 
-    if (wide)
-        end = put_local_64(end, member);
+    if (wide) { /* both sizes, or none */
+        end = sb_put_u16(end, SB_ZIP_EXTRA_64);
+        end = sb_put_u16(end, 16);
+        end = sb_put_u64(end, member->sizes_after ? 0 : (uint64_t)member->size);
+        end = sb_put_u64(end, member->sizes_after ? 0 : (uint64_t)member->packed);
+    }
     end = put_common_extras(end, member);
     sb_put_u32(fixed, SB_ZIP_LOCAL);
     put_common(fixed + 4, member, name, name_size, wide, (size_t)(end - extras));

@@ -171,16 +171,14 @@ static enum sb_code open_tree(struct syncing *syncing)
     return sb_pack_members_open(&syncing->members, items, &members);
 }
 
-/* What is wrong is reported when the members come. */
-static const struct sb_notify silent = {0};
-
 static enum sb_code foresee_tree(struct syncing *syncing)
 {
     CLEANUP(sb_pack_source_freep) struct sb_pack_source *items = NULL;
     struct sb_pack_item item;
     enum sb_code code;
 
-    TRY(open_items(syncing, &items, &silent));
+    /* What is wrong is reported when the members come. */
+    TRY(open_items(syncing, &items, NULL));
     while ((code = sb_pack_source_next(items, &item)) == SB_OK)
         TRY(sb_unmet_foresee(syncing->unmet, item.name, item.name_size));
     return code == SB_END ? SB_OK : code;
@@ -209,7 +207,7 @@ static enum sb_code foresee_container(struct syncing *syncing)
     struct sb_member member;
     enum sb_code code;
 
-    TRY(sb_store_source(syncing->from->again, &members, &options, &silent));
+    TRY(sb_store_source(syncing->from->again, &members, &options, NULL));
     while ((code = sb_source_next(members, &member)) == SB_OK)
         TRY(foresee_member(syncing, &member, &clean, &name));
     return code == SB_END ? SB_OK : code;

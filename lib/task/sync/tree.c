@@ -401,14 +401,6 @@ static void protect(struct syncing *syncing, const char *subject)
     sb_buf_release(&name);
 }
 
-/* In a real run this name, or one above it, would be free by now. */
-static bool is_freed(struct syncing *syncing, const char *name)
-{
-    size_t size;
-
-    return IGNORED(find_way(syncing, name, strlen(name), &size)) == SB_OK && size > 0;
-}
-
 /* What the sink reports; in a dry run it also meets what is only going to be removed. */
 static void pass_event(void *context, enum sb_level level, const char *kind, const char *subject,
                        const char *text)
@@ -416,8 +408,11 @@ static void pass_event(void *context, enum sb_level level, const char *kind, con
     struct syncing *syncing = context;
     const struct sb_sync_options *options = syncing->options;
     struct sb_entry entry;
+    size_t freed;
 
-    if (options->dry_run && level == SB_PROBLEM && subject && is_freed(syncing, subject) &&
+    /* In a real run this name, or one above it, would be free by now. */
+    if (options->dry_run && level == SB_PROBLEM && subject &&
+        IGNORED(find_way(syncing, subject, strlen(subject), &freed)) == SB_OK && freed > 0 &&
         IGNORED(look_up(syncing, subject, strlen(subject), &entry)) == SB_OK) {
         entry.path = subject;
         entry.path_size = strlen(subject);

@@ -4,7 +4,7 @@
 #include "check.h"
 
 #include "core/buf.h"
-#include "store/zip/deflate64.h"
+#include "store/zip/impl.h"
 
 #include <stdlib.h>
 #include <zlib.h>
