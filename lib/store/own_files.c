@@ -11,7 +11,6 @@
 #include "core/kept_open.h"
 #include "core/name.h"
 #include "store/out/lock.h"
-#include "store/out/temporary.h"
 #include "store/part_name.h"
 #include "store/shard_spec.h"
 

@@ -3,7 +3,7 @@
  */
 #include "core/interrupt.h"
 #include "store/bag/writer_private.h"
-#include "store/out/temporary.h"
+#include "store/out/lock.h"
 
 #include <dirent.h>
 #include <errno.h>

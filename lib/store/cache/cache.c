@@ -3,7 +3,7 @@
 #include "core/array.h"
 #include "core/io.h"
 #include "core/number.h"
-#include "store/out/temporary.h"
+#include "store/out/lock.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -38,7 +38,7 @@ bool sb_cache_segment_number(const char *name, int64_t *number);
 /*
  * What a writer leaves that was killed: the name of a segment, of index.pkl or schema.json with
  * ".tmp" after it, as torchcachex has it, or ".shardbox.tmp", as cache/writer.h has it; or the
- * temporary name of one of the latter two (out/temporary.h), or one that earlier versions made.
+ * temporary name of one of the latter two (out/lock.h), or one that earlier versions made.
  */
 bool sb_cache_is_leftover(const char *name);
 

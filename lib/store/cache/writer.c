@@ -6,8 +6,8 @@
 #include "core/little_endian.h"
 #include "core/mapping.h"
 #include "core/name.h"
+#include "store/out/lock.h"
 #include "store/out/out_file.h"
-#include "store/out/temporary.h"
 
 #include <errno.h>
 #include <fcntl.h>

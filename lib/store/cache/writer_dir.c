@@ -3,7 +3,7 @@
 #include "core/array.h"
 #include "core/context.h"
 #include "core/io.h"
-#include "store/out/temporary.h"
+#include "store/out/lock.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -6,7 +6,7 @@
 #include "store/container.h"
 #include "store/out/buffer.h"
 #include "store/out/filter.h"
-#include "store/out/temporary.h"
+#include "store/out/lock.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
  * A file that appears whole or not at all, or standard output: where the streaming sinks write.
  *
  * Bytes go through the chosen filter (out/filter.h), in the order of the calls. A file has a
- * temporary name beside its own (out/temporary.h), and is locked, until the commit has synced and
+ * temporary name beside its own (out/lock.h), and is locked, until the commit has synced and
  * renamed it; free removes it, and after a kill the next run to the same output does. A FIFO or a
  * character device, such as /dev/stdout, is written directly, as standard output is. Belongs to one
  * thread at a time.

@@ -46,7 +46,7 @@ enum sb_code sb_protected_open(struct sb_protected *work, bool to_write) SB_CHEC
  * by sb_protect; SB_EXISTS: that of another file. */
 enum sb_code sb_protected_open_parity(struct sb_protected *work) SB_CHECKED;
 
-/* make.c: removes what a killed run left under the name of a file that is made (out/temporary.h),
+/* make.c: removes what a killed run left under the name of a file that is made (out/lock.h),
  * and refuses what none did. The name goes to the buffer. */
 enum sb_code sb_protect_clear(const char *path, struct sb_buf *temporary) SB_CHECKED;
 

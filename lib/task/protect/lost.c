@@ -5,7 +5,7 @@
 #include "archive/own/state.h"
 #include "archive/parity/check.h"
 #include "core/io.h"
-#include "store/out/temporary.h"
+#include "store/out/lock.h"
 #include "task/protect/impl.h"
 
 #include <errno.h>

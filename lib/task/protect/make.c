@@ -11,7 +11,7 @@
 #include "core/io.h"
 #include "core/time.h"
 #include "store/feed/feed.h"
-#include "store/out/temporary.h"
+#include "store/out/lock.h"
 #include "store/store.h"
 #include "task/verify/bag.h"
 #include "task/verify/verify.h"

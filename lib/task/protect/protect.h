@@ -118,7 +118,7 @@ enum sb_code sb_protect(const char *path, const struct sb_protect_options *optio
  * an archive's index and is missing, it is made again as it was when it was protected; so are
  * shards that its index has and that are missing. That takes a redundancy of 100 %. A shard that
  * was cut grows again if all that is missing can be made. What is missing is made under a temporary
- * name (store/out/temporary.h), synced, gets the time that is noted, and is renamed: SB_WARNING
+ * name (store/out/lock.h), synced, gets the time that is noted, and is renamed: SB_WARNING
  * "remade". It belongs to whom its parity file does.
  *
  * An index whose shards are not as they were protected may be older than they are: then that is

@@ -2,7 +2,7 @@
 #include "archive/parity/check.h"
 #include "archive/parity/pieces.h"
 #include "core/io.h"
-#include "store/out/temporary.h"
+#include "store/out/lock.h"
 #include "task/protect/before.h"
 #include "task/protect/impl.h"
 

@@ -4,7 +4,6 @@
 #include "core/io.h"
 #include "core/name.h"
 #include "store/out/lock.h"
-#include "store/out/temporary.h"
 
 #include <ctype.h>
 #include <dirent.h>
