@@ -1,11 +1,13 @@
 /*
- * Compression of a stream, in a thread of its own and further ones: in independent parts (parts.h)
- * where the format has them here, else by a codec (codec.h), whose threads make blocks of xz.
+ * Compression of a stream, in a thread of its own and further ones: in independent parts
+ * (codec/part.h) where the format has them here, else by a codec (codec.h), whose threads make
+ * blocks of xz.
  *
  * The same bytes in give the same bytes out, whatever the number of threads and the sizes of the
- * single writes. Memory: 2.3 MiB beside what parts or codec take, which is some 100 MiB a thread
- * for xz at its usual level. Belongs to one thread, but for `each`, which is called from the
- * filter's own.
+ * single writes. Memory: 2.3 MiB; for parts one for each thread, and one more, of 4 MiB for zstd at
+ * its usual level, 1 MiB for gzip, and what each thread's becomes; and what the codecs take, which
+ * is some 100 MiB a thread for xz at its usual level. Belongs to one thread, but for `each`, which
+ * is called from the filter's own.
  */
 #ifndef SB_STORE_OUT_FILTER_H
 #define SB_STORE_OUT_FILTER_H

@@ -1,4 +1,4 @@
-/* lib/store/out/filter.h, and the parts that it makes: parts.h, store/codec/part.h */
+/* lib/store/out/filter.h, and the parts that it makes: store/codec/part.h */
 #include "store/out/filter.h"
 #include "check.h"
 #include "core/context.h"
