@@ -6,8 +6,8 @@
 
 #include "store/bag/limit_spool.h"
 #include "store/bag/writer.h"
-#include "store/out/buffer.h"
 #include "store/out/lock.h"
+#include "store/out/out_file.h"
 
 #define LIMIT_BYTES ((int64_t)sizeof(uint64_t)) /* of one */
 

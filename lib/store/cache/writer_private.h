@@ -8,8 +8,8 @@
 #include "store/cache/impl.h"
 #include "store/cache/index.h"
 #include "store/cache/writer.h"
-#include "store/out/buffer.h"
 #include "store/out/lock.h"
+#include "store/out/out_file.h"
 
 #define SB_CACHE_TEMPORARY ".shardbox.tmp"
 

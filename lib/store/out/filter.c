@@ -59,7 +59,7 @@ struct sb_outfilter {
     uint32_t sum; /* of all bytes whose parts came out */
     uint64_t size;
 
-    pthread_mutex_t mutex; /* also of which workers are busy */
+    pthread_mutex_t mutex; /* and of workers: which are busy */
     pthread_cond_t changed;
     uint64_t pushed;
     uint64_t taken;
