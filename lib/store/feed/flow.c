@@ -1,5 +1,3 @@
-#include "store/feed/flow.h"
-
 #include "core/interrupt.h"
 #include "core/thread.h"
 #include "store/feed/impl.h"

@@ -1,4 +1,4 @@
-#include "store/feed/parts.h"
+#include "store/feed/impl.h"
 
 #include "core/context.h"
 

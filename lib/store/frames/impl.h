@@ -7,7 +7,7 @@
 
 #include "core/buf.h"
 #include "core/spool.h"
-#include "store/feed/flow.h"
+#include "store/feed/feed.h"
 
 #include <stddef.h>
 

@@ -8,7 +8,6 @@
 #include "core/io.h"
 #include "core/time.h"
 #include "store/charset.h"
-#include "store/feed/flow.h"
 #include "store/feed/la_open.h"
 #include "store/tar/cpio_links.h"
 #include "store/tar/header.h"
