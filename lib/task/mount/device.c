@@ -1,14 +1,18 @@
 #include "task/mount/device.h"
 
+#include "core/buf.h"
+#include "core/name.h"
 #include "core/number.h"
 #include "task/mount/mount.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
 #include <spawn.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
@@ -19,10 +23,281 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define LIST          "/proc/self/mountinfo"
 #define DEVICE        "/dev/fuse"
 #define DEVICE_NUMBER makedev(10, 229) /* as the kernel's devices.txt has it */
 #define HELPER        "fusermount3"
 #define TYPE          "fuse.shardbox"
+
+/*
+ * What is mounted where, as the system lists it in /proc. Nothing here waits for the server of a
+ * mount, so that it works on those that have none.
+ */
+
+/* A line of the list. */
+struct line {
+    uint64_t id, parent, device;
+    char *path, *type, *options; /* in the line */
+};
+
+/* The system's list of what is mounted. Once it is made, no descriptor and no memory is needed to
+ * read it again, unless it has become twice as long. */
+struct sb_mounted_list {
+    FILE *file;
+    char *text; /* of it as it was last read */
+    size_t text_capacity;
+    struct line *lines; /* parts of the text */
+    size_t count, capacity;
+};
+
+/* A mount. The system may give both numbers to another one after this one has ended. The strings
+ * live until the list is used next. */
+struct mounted {
+    uint64_t id;
+    uint64_t device;  /* of its files */
+    const char *path; /* where it is: its directory may be renamed meanwhile */
+    const char *type;
+    int64_t user;      /* who has mounted it, by FUSE; -1: nobody knows */
+    const char *inner; /* the path of a mount in it, or over it; NULL: there is none */
+    bool hidden;       /* by a mount over a directory above it, so that its path leads elsewhere */
+};
+
+/* The text of a file in /proc as it is now. False with errno. */
+static bool read_all(FILE *file, char **text, size_t *capacity)
+{
+    __fpurge(file);
+    rewind(file);
+    errno = EIO;
+    return getdelim(text, capacity, '\0', file) >= 0;
+}
+
+/* Spaces and the like are \040 in the list. */
+static void unescape(char *text)
+{
+    char *to = text;
+
+    for (const char *from = text; *from; to++) {
+        if (*from == '\\' && strspn(from + 1, "01234567") >= 3) {
+            *to = (char)((from[1] - '0') * 64 + (from[2] - '0') * 8 + (from[3] - '0'));
+            from += 4;
+        } else {
+            *to = *from++;
+        }
+    }
+    *to = '\0';
+}
+
+/* ID PARENT MAJOR:MINOR ROOT PATH OPTIONS [FIELDS] - TYPE SOURCE OPTIONS */
+static bool parse(char *text, struct line *line)
+{
+    char *rest = strstr(text, " - ");
+    unsigned major, minor;
+
+    if (!rest)
+        return false;
+    rest += strlen(" - ");
+    line->id = strtoull(text, &text, 10);
+    line->parent = strtoull(text, &text, 10);
+    major = (unsigned)strtoul(text, &text, 10);
+    minor = (unsigned)strtoul(text + 1, &text, 10);
+    line->device = makedev(major, minor);
+    strsep(&text, " ");
+    strsep(&text, " ");
+    line->path = strsep(&text, " ");
+    if (!line->path || line->path > rest)
+        return false;
+    unescape(line->path);
+    line->type = strsep(&rest, " ");
+    strsep(&rest, " ");
+    line->options = rest;
+    return true;
+}
+
+static int64_t user_of(const struct line *line)
+{
+    static const char key[] = ",user_id=";
+    const char *at = line->options ? strstr(line->options, key) : NULL;
+
+    return at ? strtoll(at + strlen(key), NULL, 10) : -1;
+}
+
+static enum sb_code read_list(struct sb_mounted_list *list)
+{
+    char *rest, *text;
+
+    list->count = 0;
+    if (!read_all(list->file, &list->text, &list->text_capacity))
+        return sb_fail_errno(errno, LIST);
+    rest = list->text;
+    while ((text = strsep(&rest, "\n"))) {
+        TRY(sb_grow(&list->lines, &list->capacity, list->count, sizeof(*list->lines)));
+        if (parse(text, &list->lines[list->count]))
+            list->count++;
+    }
+    return SB_OK;
+}
+
+/* Memory for as much again, so that it can be read when there is none. */
+static enum sb_code make_space(struct sb_mounted_list *list)
+{
+    const size_t capacity = list->text_capacity * 2;
+    char *text = realloc(list->text, capacity);
+
+    if (!text)
+        return sb_fail_memory();
+    list->text = text;
+    list->text_capacity = capacity;
+    return sb_grow(&list->lines, &list->capacity, list->count * 2, sizeof(*list->lines));
+}
+
+static void free_list(struct sb_mounted_list *list)
+{
+    if (!list)
+        return;
+    if (list->file)
+        fclose(list->file);
+    free(list->lines);
+    free(list->text);
+    free(list);
+}
+
+FREEP(free_list, struct sb_mounted_list)
+
+static enum sb_code make_list(struct sb_mounted_list **out)
+{
+    CLEANUP(free_listp) struct sb_mounted_list *list = NULL;
+
+    *out = NULL;
+    TRY(SB_NEW(&list));
+    list->file = fopen(LIST, "re");
+    TRY(list->file ? read_list(list)
+                   : sb_fail_errno(errno, LIST ": what is mounted is not known without it"));
+    TRY(make_space(list));
+    *out = TAKE(list);
+    return SB_OK;
+}
+
+static const struct line *line_of(const struct sb_mounted_list *list, uint64_t id)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        if (list->lines[i].id == id)
+            return &list->lines[i];
+    }
+    return NULL;
+}
+
+/* Is there another mount on the same one, at a directory above it or at its own? */
+static bool is_covered(const struct sb_mounted_list *list, const struct line *line)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        const struct line *other = &list->lines[i];
+
+        if (other->parent == line->parent && other->id != line->id && other->id != other->parent &&
+            sb_name_within(line->path + 1, strlen(line->path + 1), other->path + 1,
+                           strlen(other->path + 1)))
+            return true;
+    }
+    return false;
+}
+
+/* It, or one that it is on. */
+static bool is_hidden(const struct sb_mounted_list *list, const struct line *line)
+{
+    for (size_t depth = 0; line && depth < list->count; depth++) {
+        if (is_covered(list, line))
+            return true;
+        line = line->parent == line->id ? NULL : line_of(list, line->parent);
+    }
+    return false;
+}
+
+static const struct line *inner_of(const struct sb_mounted_list *list, const struct line *line)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        if (list->lines[i].parent == line->id && list->lines[i].id != line->id)
+            return &list->lines[i];
+    }
+    return NULL;
+}
+
+/* The mount of these numbers as it is now; device: NULL: any. SB_NOENT: there is none, or it cannot
+ * be reached. */
+static enum sb_code find(struct mounted *out, struct sb_mounted_list *list, uint64_t id,
+                         const uint64_t *device)
+{
+    const struct line *line, *inner;
+
+    *out = (struct mounted){0};
+    TRY(read_list(list));
+    line = line_of(list, id);
+    if (!line || (device && line->device != *device))
+        return sb_fail(SB_NOENT, "mount %" PRIu64 ": is not in " LIST, id);
+    inner = inner_of(list, line);
+    *out = (struct mounted){
+        .id = line->id,
+        .device = line->device,
+        .user = user_of(line),
+        .hidden = is_hidden(list, line),
+        .path = line->path,
+        .type = line->type,
+        .inner = inner ? inner->path : NULL,
+    };
+    return SB_OK;
+}
+
+/* The number of the mount that a descriptor is on. */
+static enum sb_code find_id(int fd, uint64_t *id)
+{
+    static const char key[] = "mnt_id:";
+    char path[64], *text = NULL, *at = NULL;
+    size_t capacity = 0;
+    FILE *info;
+
+    snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+    info = fopen(path, "re");
+    if (!info)
+        return sb_fail_errno(errno, "%s", path);
+    if (read_all(info, &text, &capacity))
+        at = strstr(text, key);
+    if (at)
+        *id = strtoull(at + strlen(key), NULL, 10);
+    free(text);
+    fclose(info);
+    return at ? SB_OK : sb_fail(SB_SYSTEM, "%s: has no mnt_id", path);
+}
+
+static enum sb_code find_real(int fd, char **real)
+{
+    char path[64], target[PATH_MAX];
+    ssize_t size;
+
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    size = readlink(path, target, sizeof(target) - 1);
+    if (size < 0)
+        return sb_fail_errno(errno, "%s", path);
+    *real = strndup(target, (size_t)size);
+    return *real ? SB_OK : sb_fail_memory();
+}
+
+/* The mount that has the directory or file at a path, which may be a link; *real (may be NULL) is
+ * the path without links, which the caller frees. SB_NOENT, SB_SYSTEM. */
+static enum sb_code find_at(struct mounted *out, struct sb_mounted_list *list, const char *path,
+                            char **real)
+{
+    /* It keeps a mount in use, and so is closed before anything is done about that. */
+    CLEANUP(sb_closep) int fd = open(path, O_PATH | O_CLOEXEC);
+    uint64_t id = 0;
+
+    *out = (struct mounted){0};
+    if (real)
+        *real = NULL;
+    if (fd < 0)
+        return sb_fail_errno(errno, "%s", path);
+    TRY(find_id(fd, &id));
+    if (real)
+        TRY(find_real(fd, real));
+    return find(out, list, id, NULL);
+}
 
 int sb_device_given(const char *dir)
 {
@@ -238,7 +513,7 @@ static bool unmount(const char *dir, bool lazy)
 }
 
 /* Unmounting lazily would take along what is mounted in it. */
-static enum sb_code refuse_inner(const char *dir, const struct sb_mounted *mounted)
+static enum sb_code refuse_inner(const char *dir, const struct mounted *mounted)
 {
     if (!mounted->inner)
         return SB_OK;
@@ -261,10 +536,10 @@ static bool is_dead(const char *dir)
 static enum sb_code clear_top(struct sb_mounted_list *list, const char *dir, bool *cleared)
 {
     CLEANUP(sb_freep) char *real = NULL;
-    struct sb_mounted mounted;
+    struct mounted mounted;
 
     *cleared = false;
-    TRY(sb_mounted_at(&mounted, list, dir, &real));
+    TRY(find_at(&mounted, list, dir, &real));
     if (strcmp(mounted.type, TYPE) != 0 || strcmp(mounted.path, real) != 0 || !is_dead(real))
         return SB_OK;
     TRY(refuse_inner(dir, &mounted));
@@ -289,8 +564,8 @@ static enum sb_code clear(struct sb_mounted_list *list, const char *dir)
 /* Right after it was mounted. */
 static enum sb_code identify(struct sb_device *device, const char *dir)
 {
-    struct sb_mounted mounted;
-    enum sb_code code = sb_mounted_at(&mounted, device->list, dir, NULL);
+    struct mounted mounted;
+    enum sb_code code = find_at(&mounted, device->list, dir, NULL);
 
     if (code)
         unmount(dir, true);
@@ -308,7 +583,7 @@ enum sb_code sb_device_mount(struct sb_device *device, const char *dir, bool all
     struct refusal refusal;
 
     *device = (struct sb_device){.fd = -1};
-    TRY(sb_mounted_list_new(&device->list));
+    TRY(make_list(&device->list));
     TRY(clear(device->list, dir));
     if (mount_directly(&device->fd, dir, allow_other, &refusal) ||
         (is_refused(&refusal) && mount_by_helper(&device->fd, dir, allow_other, &refusal)))
@@ -332,12 +607,12 @@ static enum sb_code fail_unmount(const char *dir, int failure)
 enum sb_code sb_device_end(const struct sb_device *device, bool lazy)
 {
     struct pollfd state = {.fd = device->fd};
-    struct sb_mounted mounted;
+    struct mounted mounted;
     enum sb_code code = SB_NOENT;
 
     /* While others mount and unmount, a line may be missing in the list. */
     for (int tries = 0; code == SB_NOENT && tries < 3; tries++)
-        code = sb_mounted_find(&mounted, device->list, device->id, device->device);
+        code = find(&mounted, device->list, device->id, &device->device);
     if (code)
         return code == SB_NOENT ? SB_OK : code;
     /* Its numbers are its own while it has its connection, as is seen once they were found. */
@@ -352,18 +627,18 @@ enum sb_code sb_device_end(const struct sb_device *device, bool lazy)
 
 void sb_device_release(struct sb_device *device)
 {
-    sb_mounted_list_free(device->list);
+    free_list(device->list);
     device->list = NULL;
 }
 
 enum sb_code sb_unmount(const char *dir, bool lazy)
 {
-    CLEANUP(sb_mounted_list_freep) struct sb_mounted_list *list = NULL;
-    struct sb_mounted mounted = {0};
+    CLEANUP(free_listp) struct sb_mounted_list *list = NULL;
+    struct mounted mounted = {0};
     CLEANUP(sb_freep) char *real = NULL;
 
-    TRY(sb_mounted_list_new(&list));
-    TRY(sb_mounted_at(&mounted, list, dir, &real));
+    TRY(make_list(&list));
+    TRY(find_at(&mounted, list, dir, &real));
     if (strcmp(mounted.path, real) != 0)
         return fail_unmount(dir, EINVAL);
     if (strcmp(mounted.type, TYPE) != 0)
