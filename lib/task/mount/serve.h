@@ -62,35 +62,4 @@ enum sb_code sb_serve_take(struct sb_mount *mount) SB_CHECKED;
 /* Gives it up, when no thread answers any more. */
 void sb_serve_release(struct sb_mount *mount);
 
-/* For the operations, of serve.c and serve_dir.c. */
-
-/* The number of an error for the system. Those that are nobody's fault but the container's are
- * logged, with `what`; NULL: not. */
-int sb_serve_errno(struct sb_mount *mount, const char *what, enum sb_code code);
-
-/* Type and permissions. */
-mode_t sb_serve_mode(const struct sb_entry *entry);
-
-/* The number that programs see of what has this one: no bits of what the row holds, so that a
- * listing of names has it, too. */
-uint64_t sb_serve_shown_number(uint64_t number);
-
-/* The attributes of a node; `number` is its own. */
-void sb_serve_fill(const struct sb_mount *mount, const struct sb_tree *tree,
-                   const struct sb_entry *entry, uint64_t number, struct stat *st);
-
-/* What the system gets for a name. */
-void sb_serve_fill_entry(const struct sb_mount *mount, const struct sb_tree *tree,
-                         const struct sb_entry *entry, const struct sb_inode *inode,
-                         struct fuse_entry_param *param);
-
-void sb_serve_opendir(fuse_req_t request, fuse_ino_t number, struct fuse_file_info *info);
-void sb_serve_readdir(fuse_req_t request, fuse_ino_t number, size_t size, off_t offset,
-                      struct fuse_file_info *info);
-void sb_serve_readdirplus(fuse_req_t request, fuse_ino_t number, size_t size, off_t offset,
-                          struct fuse_file_info *info);
-void sb_serve_releasedir(fuse_req_t request, fuse_ino_t number, struct fuse_file_info *info);
-void sb_serve_getxattr(fuse_req_t request, fuse_ino_t number, const char *name, size_t size);
-void sb_serve_listxattr(fuse_req_t request, fuse_ino_t number, size_t size);
-
 #endif

@@ -1,5 +1,5 @@
-/* lib/task/mount/pieces.h */
-#include "task/mount/pieces.h"
+/* lib/task/mount/reading.h */
+#include "task/mount/reading.h"
 #include "check.h"
 
 #include "core/crc32c.h"
