@@ -443,13 +443,11 @@ static enum sb_code make_filter(struct sb_feed **feed, enum sb_filter_kind kind,
     if (kind == SB_FILTER_LZIP || kind == SB_FILTER_COMPRESS ||
         (kind == SB_FILTER_LZ4 && IGNORED(peek(from)) == SB_OK && from->held[from->held_used] == 2))
         return sb_feed_filter(feed, *feed, kind);
-    if (kind != SB_FILTER_GZIP && kind != SB_FILTER_ZSTD)
-        return sb_feed_streams(feed, *feed, kind, threads);
-    if (threads > 1)
-        return sb_feed_parts(feed, *feed, kind == SB_FILTER_GZIP ? &sb_gzip_parts : &sb_zstd_parts,
+    if (threads > 1 && (kind == SB_FILTER_GZIP || kind == SB_FILTER_ZSTD))
+        return sb_feed_parts(feed, from, kind == SB_FILTER_GZIP ? &sb_gzip_parts : &sb_zstd_parts,
                              threads);
-    return kind == SB_FILTER_GZIP ? sb_feed_gzip(feed, *feed, NULL)
-                                  : sb_feed_zstd(feed, *feed, NULL);
+    return kind == SB_FILTER_GZIP ? sb_feed_gzip(feed, from, NULL)
+                                  : sb_feed_streams(feed, from, kind, threads);
 }
 
 static enum sb_code add_filter(struct sb_feed **feed, enum sb_filter_kind kind,

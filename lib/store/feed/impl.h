@@ -128,11 +128,9 @@ struct sb_parts_format {
                            const struct sb_part_past *past);
 };
 
-/* Each takes what it is given over, also on failure: nothing, but on SB_OK `from`. */
-/* past: NULL where nothing came before. */
+/* Each takes what it is given over, also on failure: nothing, but on SB_OK `from`. past: NULL
+ * where nothing came before. */
 enum sb_code sb_feed_gzip(struct sb_feed **out, struct sb_feed *from,
-                          const struct sb_part_past *past) SB_CHECKED;
-enum sb_code sb_feed_zstd(struct sb_feed **out, struct sb_feed *from,
                           const struct sb_part_past *past) SB_CHECKED;
 
 extern const struct sb_parts_format sb_gzip_parts, sb_zstd_parts;
@@ -141,7 +139,7 @@ extern const struct sb_parts_format sb_gzip_parts, sb_zstd_parts;
 enum sb_code sb_feed_parts(struct sb_feed **out, struct sb_feed *from,
                            const struct sb_parts_format *format, unsigned threads) SB_CHECKED;
 
-/* xz, lzma, bzip2 and the frames of lz4; threads: for xz. */
+/* xz, lzma, bzip2, zstd and the frames of lz4; threads: for xz. */
 enum sb_code sb_feed_streams(struct sb_feed **out, struct sb_feed *from, enum sb_filter_kind kind,
                              unsigned threads) SB_CHECKED;
 

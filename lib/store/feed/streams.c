@@ -10,6 +10,9 @@
 #include <lzma.h>
 #include <stdlib.h>
 #include <string.h>
+#define ZSTD_STATIC_LINKING_ONLY
+#include <zstd.h>
+#include <zstd_errors.h>
 
 /* Where nothing else is said: as libarchive has it, for a dictionary of all but a GiB; */
 #define MEMORY_USUAL ((uint64_t)1 << 30)
@@ -24,12 +27,16 @@
 #define STREAM_HEADER LZMA_STREAM_HEADER_SIZE
 #define SIZES_FOLLOW  0xc0
 
+/* Of zstd. */
+#define WINDOW_MAX   ((unsigned long long)1 << ZSTD_WINDOWLOG_LIMIT_DEFAULT)
+#define BLOCK_HEADER 3
+
 struct stream_feed {
     struct sb_feed base;
     const struct format *format;
     unsigned threads;                  /* of xz */
     struct sb_thread_reserve *reserve; /* likewise; NULL: it has none */
-    uint64_t memory;                   /* of xz and lzma, at most */
+    uint64_t memory;                   /* of xz and lzma, and a window of zstd, at most */
     bool ready; /* there is a decoder: of a stream, unless it has just ended */
     bool ended;
     bool begun;  /* there is something to decompress */
@@ -37,12 +44,15 @@ struct stream_feed {
     bool in_end; /* no more comes from below */
     const char *in;
     size_t in_size;
+    size_t hint;       /* how many bytes the decoder of zstd wants next; 0: a frame begins */
+    bool unwritten;    /* that may hold bytes that had no place */
     enum sb_code code; /* what comes after all that came out, and stays */
     struct sb_error err;
     union {
         lzma_stream xz;
         bz_stream bz;
         LZ4F_dctx *lz4;
+        ZSTD_DCtx *zstd;
     } as;
     char buffer[SB_FEED_BUFFER];
 };
@@ -214,11 +224,72 @@ static void free_lz4(struct stream_feed *feed)
     LZ4F_freeDecompressionContext(feed->as.lz4);
 }
 
+/* zstd */
+
+static bool begin_zstd(struct stream_feed *feed)
+{
+    const ZSTD_bounds logs = ZSTD_dParam_getBounds(ZSTD_d_windowLogMax);
+    const uint64_t given = (uint64_t)sb_context_now->decoder_memory;
+    int log = logs.lowerBound;
+
+    if (feed->ready)
+        return true;
+    feed->memory = given ? given : WINDOW_MAX;
+    /* The largest window that fits into so much memory. */
+    while (log < logs.upperBound && feed->memory >> (log + 1) > 0)
+        log++;
+    feed->as.zstd = ZSTD_createDCtx();
+    return feed->as.zstd &&
+           !ZSTD_isError(ZSTD_DCtx_setParameter(feed->as.zstd, ZSTD_d_windowLogMax, log));
+}
+
+static enum sb_code refuse_zstd(const struct stream_feed *feed, size_t result)
+{
+    if (ZSTD_getErrorCode(result) == ZSTD_error_memory_allocation)
+        return sb_fail_memory();
+    if (ZSTD_getErrorCode(result) == ZSTD_error_frameParameter_windowTooLarge)
+        return sb_feed_too_large(&feed->base, "zstd", feed->memory);
+    return sb_fail(SB_DAMAGED,
+                   "%s: its zstd data is damaged or cut short: Zstd decompression failed: %s",
+                   feed->base.name, ZSTD_getErrorName(result));
+}
+
+/*
+ * No more than to the end of a block at once: what came out in a call that fails is not known. The
+ * hint counts the header of the next block, too.
+ */
+static enum sb_code step_zstd(struct stream_feed *feed, char *out, size_t capacity, size_t *made)
+{
+    const size_t hint = feed->hint > 0 ? feed->hint : ZSTD_FRAMEHEADERSIZE_MIN(ZSTD_f_zstd1);
+    const size_t step = hint > BLOCK_HEADER ? hint - BLOCK_HEADER : hint;
+    ZSTD_inBuffer from = {feed->in, step < feed->in_size ? step : feed->in_size, 0};
+    ZSTD_outBuffer to = {out, capacity, 0};
+    size_t result;
+
+    if (from.size == 0 && !feed->unwritten)
+        return refuse(feed, "Truncated zstd input");
+    result = ZSTD_decompressStream(feed->as.zstd, &to, &from);
+    *made = to.pos;
+    if (ZSTD_isError(result))
+        return refuse_zstd(feed, result);
+    feed->in += from.pos;
+    feed->in_size -= from.pos;
+    feed->hint = result;
+    feed->unwritten = result > 0 && to.pos == to.size;
+    return result == 0 ? SB_END : SB_OK;
+}
+
+static void free_zstd(struct stream_feed *feed)
+{
+    ZSTD_freeDCtx(feed->as.zstd);
+}
+
 static const struct format formats[] = {
     {SB_FILTER_XZ, "xz", begin_xz, step_xz, free_xz},
     {SB_FILTER_LZMA, "lzma", begin_xz, step_xz, free_xz},
     {SB_FILTER_BZIP2, "bzip2", begin_bzip2, step_bzip2, free_bzip2},
     {SB_FILTER_LZ4, "lz4", begin_lz4, step_lz4, free_lz4},
+    {SB_FILTER_ZSTD, "zstd", begin_zstd, step_zstd, free_zstd},
 };
 
 /* All of them */
@@ -228,7 +299,7 @@ static enum sb_code take_input(struct stream_feed *feed)
     size_t got = 0;
     enum sb_code code;
 
-    if (feed->in_size > 0 || feed->in_end)
+    if (feed->in_size > 0 || feed->in_end || feed->unwritten)
         return SB_OK;
     code = sb_feed_fill(feed->base.from, feed->buffer, sizeof(feed->buffer), &got);
     feed->in_end = code == SB_END;
@@ -306,3 +377,69 @@ enum sb_code sb_feed_streams(struct sb_feed **out, struct sb_feed *from, enum sb
     *out = &feed->base;
     return SB_OK;
 }
+
+/* The parts of zstd: frames. */
+
+/* Of a frame that does not say what comes out of it, its blocks limit that. */
+static enum sb_split split_zstd(const unsigned char *data, size_t size, bool inside,
+                                struct sb_part *part)
+{
+    ZSTD_frameHeader header;
+    size_t result = ZSTD_getFrameHeader(&header, data, size);
+    unsigned long long content;
+
+    (void)inside;
+    if (ZSTD_isError(result))
+        return SB_SPLIT_NONE;
+    if (result > 0)
+        return SB_SPLIT_MORE;
+    if (header.frameType == ZSTD_skippableFrame)
+        header.frameContentSize = 0;
+    else if (header.windowSize > WINDOW_MAX ||
+             (header.frameContentSize != ZSTD_CONTENTSIZE_UNKNOWN &&
+              header.frameContentSize > SB_PART_MAX))
+        return SB_SPLIT_NONE;
+    result = ZSTD_findFrameCompressedSize(data, size);
+    if (ZSTD_isError(result))
+        return ZSTD_getErrorCode(result) == ZSTD_error_srcSize_wrong ? SB_SPLIT_MORE
+                                                                     : SB_SPLIT_NONE;
+    content = header.frameContentSize;
+    if (content == ZSTD_CONTENTSIZE_UNKNOWN)
+        content = ZSTD_decompressBound(data, result);
+    if (content > SB_PART_MAX)
+        return SB_SPLIT_NONE;
+    *part = (struct sb_part){.size = result, .content = (size_t)content};
+    return SB_SPLIT_PART;
+}
+
+static void *new_decoder(void)
+{
+    return ZSTD_createDCtx();
+}
+
+static void free_decoder(void *decoder)
+{
+    ZSTD_freeDCtx(decoder);
+}
+
+static bool decode(void *decoder, struct sb_part_run *run)
+{
+    run->made = ZSTD_decompressDCtx(decoder, run->out, run->capacity, run->in, run->in_size);
+    return !ZSTD_isError(run->made);
+}
+
+static enum sb_code stream_zstd(struct sb_feed **out, struct sb_feed *from,
+                                const struct sb_part_past *past)
+{
+    TRY(sb_feed_streams(out, from, SB_FILTER_ZSTD, 1));
+    ((struct stream_feed *)*out)->ended = past->any;
+    return SB_OK;
+}
+
+const struct sb_parts_format sb_zstd_parts = {
+    .split = split_zstd,
+    .new_decoder = new_decoder,
+    .free_decoder = free_decoder,
+    .decode = decode,
+    .stream = stream_zstd,
+};
