@@ -21,6 +21,13 @@ enum sb_code sb_roots_open(struct sb_roots **out, const struct sb_mount_options 
 void sb_roots_free(struct sb_roots *roots); /* NULL is allowed */
 FREEP(sb_roots_free, struct sb_roots)
 
+/*
+ * SB_INVALID: a file of a container is below `dir`, an absolute path without links, or is a link to
+ * one: an index, a shard, a bag; or the directory of temporary files is. They would be used through
+ * the mount itself.
+ */
+enum sb_code sb_roots_refuse_hidden(const struct sb_roots *roots, const char *dir) SB_CHECKED;
+
 /* The node of a number; as sb_tree_node. */
 enum sb_code sb_roots_node(struct sb_roots *roots, uint64_t number,
                            struct sb_node *node) SB_CHECKED;

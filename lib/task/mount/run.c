@@ -1,32 +1,27 @@
 /*
  * A mount from its opening to its end.
  */
-#include "archive/archive.h"
-#include "archive/database.h"
 #include "core/array.h"
 #include "core/context.h"
 #include "core/interrupt.h"
-#include "core/io.h"
-#include "core/name.h"
 #include "core/thread.h"
 #include "core/time.h"
-#include "store/shard_spec.h"
 #include "task/mount/log.h"
 #include "task/mount/reading.h"
 #include "task/mount/roots.h"
 #include "task/mount/serve.h"
-#include "task/mount/workers.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <libgen.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define FOREVER (86400.0 * 365) /* seconds */
@@ -67,127 +62,10 @@ static bool detach(struct sb_mount *mount, bool lazy)
     return true;
 }
 
-/* As most directories are that something is mounted at. */
-static bool is_empty(const char *dir)
-{
-    CLEANUP(closedirp) DIR *list = opendir(dir);
-    const struct dirent *entry;
-    bool empty = list != NULL;
-
-    while (empty && (entry = readdir(list)))
-        empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
-    return empty;
-}
-
-/* What is not there hides nothing: it is reported where it is used. */
-static enum sb_code check_path(const char *path, const char *dir)
-{
-    CLEANUP(sb_freep) char *real = realpath(path, NULL);
-
-    if (real && sb_name_within(real + 1, strlen(real + 1), dir + 1, strlen(dir + 1)))
-        return sb_fail(SB_INVALID,
-                       "%s: is inside of %s, and what is mounted there would hide it; mount it at "
-                       "another directory",
-                       path, dir);
-    return SB_OK;
-}
-
-/* The links in a directory that are shards of an archive of this name. */
-static enum sb_code check_shards(const char *folder, const char *name, const char *dir)
-{
-    static const char middle[] = "-shard-";
-    const size_t size = sb_index_base_size(name);
-    CLEANUP(closedirp) DIR *list = opendir(folder);
-    CLEANUP(sb_buf_release) struct sb_buf path = {0};
-    const struct dirent *entry;
-
-    while (list && (entry = readdir(list))) {
-        if ((entry->d_type != DT_LNK && entry->d_type != DT_UNKNOWN) ||
-            strncmp(entry->d_name, name, size) != 0 ||
-            strncmp(entry->d_name + size, middle, strlen(middle)) != 0)
-            continue;
-        sb_buf_clear(&path);
-        TRY(sb_buf_add_format(&path, "%s/%s", folder, entry->d_name));
-        TRY(check_path(path.data, dir));
-    }
-    return SB_OK;
-}
-
-/* A file, the directory that has it, and its shards there. */
-static enum sb_code check_file(const char *path, const char *dir)
-{
-    CLEANUP(sb_freep) char *copy = strdup(path);
-    const char *folder;
-
-    if (!copy)
-        return sb_fail_memory();
-    folder = dirname(copy);
-    TRY(check_path(path, dir));
-    TRY(check_path(folder, dir));
-    return check_shards(folder, sb_base_name(path), dir);
-}
-
-/* By the name that was given, and, of an index, by its own. */
-static enum sb_code check_names(const char *path, const char *index, const char *dir)
-{
-    CLEANUP(sb_buf_release) struct sb_buf limits = {0};
-
-    TRY(check_file(path, dir));
-    if (index)
-        TRY(check_file(index, dir));
-    if (!sb_is_bag_name(path))
-        return SB_OK;
-    return sb_limits_name(path, &limits) ? sb_fail_memory() : check_path(limits.data, dir);
-}
-
-static enum sb_code check_specs(const char *specs, const char *dir)
-{
-    CLEANUP(sb_spec_release) struct sb_spec beside = {0};
-
-    TRY(sb_spec_beside(&beside, specs));
-    for (size_t i = 0; i < beside.count; i++) {
-        CLEANUP(sb_spec_release) struct sb_spec files = {0};
-
-        TRY(sb_spec_expand(&files, beside.paths[i]));
-        for (size_t k = 0; k < files.count; k++)
-            TRY(check_names(files.paths[k], NULL, dir));
-    }
-    return SB_OK;
-}
-
-/* Where members are unpacked, which no archive has. */
-static enum sb_code check_temporary(const char *path, const char *dir)
-{
-    const char *temporary = sb_context_now->temporary;
-    enum sb_code code = check_path(temporary ? temporary : SB_MOUNT_TEMPORARY, dir);
-
-    return code == SB_INVALID && sb_archive_looks_like(path) ? SB_OK : code;
-}
-
-/*
- * SB_INVALID: a file of the container at `path` is below `dir`, an absolute path without links, or
- * is a link to one: an index, a shard, a bag; or the directory of temporary files is. They would be
- * used through the mount itself.
- */
-static enum sb_code refuse_hidden(const char *path, const char *dir)
-{
-    CLEANUP(sb_freep) char *index = NULL;
-
-    TRY(check_temporary(path, dir));
-    if (is_empty(dir))
-        return SB_OK;
-    index = IGNORED(sb_index_file(path));
-    return index || access(path, F_OK) == 0 ? check_names(path, index, dir)
-                                            : check_specs(path, dir);
-}
-
 static enum sb_code mount_at(struct sb_mount *mount, const char *dir)
 {
-    const struct sb_mount_options *options = &mount->options;
-
-    for (size_t i = 0; i < options->count; i++)
-        TRY(refuse_hidden(options->containers[i].path, dir));
-    TRY(sb_device_mount(&mount->device, dir, options->allow_other));
+    TRY(sb_roots_refuse_hidden(mount->roots, dir));
+    TRY(sb_device_mount(&mount->device, dir, mount->options.allow_other));
     mount->mounted = true;
     return SB_OK;
 }
@@ -203,6 +81,304 @@ enum sb_code sb_mount_attach(struct sb_mount *mount, const char *dir)
     IGNORED(detach(mount, true));
     close(mount->device.fd);
     return sb_error()->code;
+}
+
+/*
+ * The threads that read requests from the device, and answer them. There is one to begin with, and
+ * more, up to a limit, as requests come faster than they are answered.
+ */
+
+#define STOP_SIGNAL SIGUSR2 /* makes a waiting read return */
+#define STOP_EVERY  ((struct timespec){.tv_nsec = 2000000})
+
+/* While requests come, somebody looks every so often whether the thread that has one has needed
+ * long for it already, so that others wait for the next ones. */
+#define LOOK_EVERY ((struct timespec){.tv_nsec = 5000000})
+#define LATE_NS    2000000
+
+/* Where no request can be read, for want of memory perhaps, other threads may have some; and then
+ * it is tried again, but not for ever: programs wait for an answer. */
+#define TRY_EVERY ((struct timespec){.tv_nsec = 10000000})
+#define TRIES     100
+
+/* An answer that takes longer waits for a disk or a network, and so do the next ones. */
+#define SLOW_NS   200000
+#define SLOW_LAST SB_SECOND
+
+struct worker {
+    struct sb_workers *workers;
+    pthread_t thread;
+    atomic_bool ended;
+};
+
+/*
+ * Only one thread waits for a request at a time: a second one would take turns with it, each on a
+ * cold processor. The one that gets a request wakes another if more requests are there already, or
+ * if answers take long.
+ */
+struct sb_workers {
+    struct fuse_session *session;
+    int wake;
+    unsigned most;
+    atomic_bool stopping;
+    atomic_bool ended;    /* the device */
+    atomic_uint failures; /* in a row, to read a request */
+    atomic_int failure;   /* errno of too many of them */
+    _Atomic int64_t last;
+    _Atomic int64_t slow_until;
+    pthread_mutex_t lock; /* of all below */
+    pthread_cond_t next;  /* nobody waits for a request any more, and somebody should */
+    bool waiting;         /* a thread waits for a request */
+    pthread_t watcher;
+    bool has_watcher;
+    atomic_bool watched; /* the watcher looks, else it waits until that is set */
+    pthread_cond_t watch;
+    unsigned parked;
+    unsigned count;         /* threads that were started */
+    bool none;              /* could be: the caller answers, and no thread is started later */
+    struct fuse_buf buffer; /* of the caller */
+    struct worker workers[];
+};
+
+static void *work(void *argument);
+
+/* With the lock held. One that cannot be started is not needed: those that are there go on. */
+static void start_another(struct sb_workers *workers)
+{
+    struct worker *worker = &workers->workers[workers->count];
+
+    if (workers->count == workers->most || atomic_load(&workers->stopping))
+        return;
+    worker->workers = workers;
+    if (sb_thread_start(&worker->thread, work, worker))
+        workers->count++;
+}
+
+/* To wait for a request; with the lock held. */
+static void call_another(struct sb_workers *workers)
+{
+    if (workers->parked > 0)
+        pthread_cond_signal(&workers->next);
+    else
+        start_another(workers);
+}
+
+/* Waits until this thread is the one that waits for a request. False: there will be none. */
+static bool take_turn(struct sb_workers *workers)
+{
+    bool stopped;
+
+    pthread_mutex_lock(&workers->lock);
+    while (workers->waiting && !atomic_load(&workers->stopping)) {
+        workers->parked++;
+        pthread_cond_wait(&workers->next, &workers->lock);
+        workers->parked--;
+    }
+    stopped = atomic_load(&workers->stopping);
+    workers->waiting = true;
+    pthread_mutex_unlock(&workers->lock);
+    return !stopped;
+}
+
+static int64_t since_last(struct sb_workers *workers)
+{
+    return sb_clock_ns() - atomic_load(&workers->last);
+}
+
+/* A request that takes long must not keep others waiting. */
+static void look_after_turn(struct sb_workers *workers)
+{
+    pthread_mutex_lock(&workers->lock);
+    if (!workers->waiting && since_last(workers) > LATE_NS)
+        call_another(workers);
+    if (workers->waiting && since_last(workers) > SLOW_LAST) {
+        atomic_store(&workers->watched, false);
+        /* A request that came between the two has seen that it is watched. */
+        if (since_last(workers) <= SLOW_LAST)
+            atomic_store(&workers->watched, true);
+    }
+    pthread_mutex_unlock(&workers->lock);
+}
+
+static void *run_watcher(void *argument)
+{
+    struct sb_workers *workers = argument;
+
+    while (!atomic_load(&workers->stopping)) {
+        pthread_mutex_lock(&workers->lock);
+        while (!atomic_load(&workers->watched) && !atomic_load(&workers->stopping))
+            pthread_cond_wait(&workers->watch, &workers->lock);
+        pthread_mutex_unlock(&workers->lock);
+        nanosleep(&LOOK_EVERY, NULL);
+        look_after_turn(workers);
+    }
+    return NULL;
+}
+
+static void wake_watcher(struct sb_workers *workers)
+{
+    pthread_mutex_lock(&workers->lock);
+    atomic_store(&workers->watched, true);
+    pthread_cond_signal(&workers->watch);
+    pthread_mutex_unlock(&workers->lock);
+}
+
+/* This thread has a request; another one waits for the next, if that is there, or may be late. */
+static void answer(struct sb_workers *workers, const struct fuse_buf *buffer)
+{
+    struct pollfd device = {.fd = fuse_session_fd(workers->session), .events = POLLIN};
+    int64_t began = sb_clock_ns(), ended;
+    bool needed;
+
+    atomic_store(&workers->last, began);
+    if (!atomic_load(&workers->watched))
+        wake_watcher(workers);
+    needed = began < atomic_load(&workers->slow_until) || poll(&device, 1, 0) == 1;
+    pthread_mutex_lock(&workers->lock);
+    workers->waiting = false;
+    if (needed)
+        call_another(workers);
+    pthread_mutex_unlock(&workers->lock);
+    fuse_session_process_buf(workers->session, buffer);
+    ended = sb_clock_ns();
+    if (ended - began > SLOW_NS)
+        atomic_store(&workers->slow_until, ended + SLOW_LAST);
+}
+
+/* After a read without a request. False: none will come. */
+static bool goes_on(struct sb_workers *workers, int got)
+{
+    const uint64_t one = 1;
+
+    if (got == -EINTR || got == -EAGAIN)
+        return true;
+    if (got == 0) {
+        atomic_store(&workers->ended, true);
+    } else if (atomic_fetch_add(&workers->failures, 1) + 1 < TRIES) {
+        nanosleep(&TRY_EVERY, NULL);
+        return true;
+    } else {
+        atomic_store(&workers->failure, -got);
+    }
+    (void)!write(workers->wake, &one, sizeof(one));
+    return false;
+}
+
+static void *work(void *argument)
+{
+    struct worker *worker = argument;
+    struct sb_workers *workers = worker->workers;
+    struct fuse_buf buffer = {0};
+    bool more = true;
+
+    while (more && take_turn(workers)) {
+        int got = fuse_session_receive_buf(workers->session, &buffer);
+
+        if (got > 0) {
+            atomic_store_explicit(&workers->failures, 0, memory_order_relaxed);
+            answer(workers, &buffer);
+            continue;
+        }
+        /* Others may wait for one. */
+        pthread_mutex_lock(&workers->lock);
+        workers->waiting = false;
+        pthread_cond_signal(&workers->next);
+        pthread_mutex_unlock(&workers->lock);
+        more = goes_on(workers, got);
+    }
+    free(buffer.mem);
+    atomic_store(&worker->ended, true);
+    return NULL;
+}
+
+static void ignore(int number)
+{
+    (void)number;
+}
+
+/*
+ * wake: a descriptor of eventfd, written to when the device has ended, or fails. Where no thread
+ * can be started, the caller answers.
+ */
+static enum sb_code start_workers(struct sb_workers **out, struct fuse_session *session,
+                                  unsigned most, int wake)
+{
+    const struct sigaction action = {.sa_handler = ignore};
+    struct sb_workers *workers = calloc(1, sizeof(*workers) + most * sizeof(*workers->workers));
+    const int device = fuse_session_fd(session);
+
+    *out = NULL;
+    if (!workers)
+        return sb_fail_memory();
+    sigaction(STOP_SIGNAL, &action, NULL);
+    workers->session = session;
+    workers->most = most;
+    workers->wake = wake;
+    workers->last = sb_clock_ns();
+    pthread_mutex_init(&workers->lock, NULL);
+    pthread_cond_init(&workers->next, NULL);
+    pthread_cond_init(&workers->watch, NULL);
+    pthread_mutex_lock(&workers->lock);
+    start_another(workers);
+    workers->none = workers->count == 0;
+    pthread_mutex_unlock(&workers->lock);
+    /* A request may be taken back between the poll and the read. */
+    if (workers->none)
+        fcntl(device, F_SETFL, fcntl(device, F_GETFL) | O_NONBLOCK);
+    /* Without it a request that takes long keeps others waiting, and no more. */
+    workers->has_watcher =
+        !workers->none && most > 1 && sb_thread_start(&workers->watcher, run_watcher, workers);
+    *out = workers;
+    return SB_OK;
+}
+
+/* Does the caller, since no thread could be started? */
+static bool are_answered_here(const struct sb_workers *workers)
+{
+    return workers->none && !atomic_load(&workers->ended);
+}
+
+/* One request, by the caller, if it is there. */
+static void answer_here(struct sb_workers *workers)
+{
+    int got = fuse_session_receive_buf(workers->session, &workers->buffer);
+
+    if (got <= 0) {
+        goes_on(workers, got);
+        return;
+    }
+    atomic_store(&workers->failures, 0);
+    atomic_store(&workers->last, sb_clock_ns());
+    fuse_session_process_buf(workers->session, &workers->buffer);
+}
+
+/* Ends them, whatever they wait for. NULL is allowed. */
+static void stop_workers(struct sb_workers *workers)
+{
+    if (!workers)
+        return;
+    pthread_mutex_lock(&workers->lock);
+    atomic_store(&workers->stopping, true);
+    pthread_cond_broadcast(&workers->next);
+    pthread_cond_broadcast(&workers->watch);
+    pthread_mutex_unlock(&workers->lock);
+    if (workers->has_watcher)
+        pthread_join(workers->watcher, NULL);
+    for (unsigned i = 0; i < workers->count; i++) {
+        struct worker *worker = &workers->workers[i];
+
+        /* The signal may come before the read that it is to end. */
+        while (!atomic_load(&worker->ended)) {
+            pthread_kill(worker->thread, STOP_SIGNAL);
+            nanosleep(&STOP_EVERY, NULL);
+        }
+        pthread_join(worker->thread, NULL);
+    }
+    pthread_cond_destroy(&workers->next);
+    pthread_cond_destroy(&workers->watch);
+    pthread_mutex_destroy(&workers->lock);
+    free(workers->buffer.mem);
+    free(workers);
 }
 
 /* A signal ends the mount, or is passed on to the child, unless the terminal has done that. */
@@ -229,7 +405,7 @@ static void look_after_child(struct sb_mount *mount)
 /* Milliseconds until it is idle for long enough; -1: never. */
 static int idle_time(const struct sb_mount *mount)
 {
-    int64_t last = sb_workers_last_request(mount->workers), left;
+    int64_t last = atomic_load_explicit(&mount->workers->last, memory_order_relaxed), left;
 
     if (mount->options.idle <= 0 || !mount->mounted)
         return -1;
@@ -309,16 +485,17 @@ static void take_news(struct sb_mount *mount)
     sb_log_drain(mount->log, mount->options.notify);
     if (mount->has_dropper)
         signal_dropper(mount, &mount->any_damaged);
-    else if (sb_workers_device(mount->workers) < 0)
+    else if (!are_answered_here(mount->workers))
         sb_reading_drop_damaged(mount->reading, drop_kept, mount->session);
 }
 
 static void wait_once(struct sb_mount *mount)
 {
+    struct sb_workers *workers = mount->workers;
     struct pollfd waits[] = {
         {.fd = mount->signals, .events = POLLIN},
         {.fd = mount->wake, .events = POLLIN},
-        {.fd = sb_workers_device(mount->workers), .events = POLLIN},
+        {.fd = are_answered_here(workers) ? fuse_session_fd(mount->session) : -1, .events = POLLIN},
     };
 
     if (poll(waits, 3, idle_time(mount)) < 0)
@@ -328,9 +505,9 @@ static void wait_once(struct sb_mount *mount)
     if (waits[1].revents)
         take_news(mount);
     if (waits[2].revents)
-        sb_workers_answer(mount->workers);
+        answer_here(workers);
     look_after_child(mount);
-    if (sb_workers_have_ended(mount->workers) && mount->child == 0)
+    if (atomic_load(&workers->ended) && mount->child == 0)
         mount->over = true;
     end_if_idle(mount);
 }
@@ -348,7 +525,7 @@ static void finish(struct sb_mount *mount)
         mount->mounted = false;
     }
     end_dropper(mount);
-    sb_workers_stop(mount->workers);
+    stop_workers(mount->workers);
     mount->workers = NULL;
     atomic_store(&sb_context_now->cancelled, cancelled);
     sb_log_end(mount->log);
@@ -384,7 +561,7 @@ enum sb_code sb_mount_start(struct sb_mount *mount)
     mount->signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
     if (mount->signals < 0)
         return sb_fail_errno(errno, "signalfd");
-    TRY(sb_workers_start(&mount->workers, mount->session, mount->options.threads, mount->wake));
+    TRY(start_workers(&mount->workers, mount->session, mount->options.threads, mount->wake));
     mount->has_dropper = sb_thread_start(&mount->dropper, run_dropper, mount);
     sb_log_start(mount->log, mount->options.notify);
     return SB_OK;
@@ -393,6 +570,7 @@ enum sb_code sb_mount_start(struct sb_mount *mount)
 enum sb_code sb_mount_serve(struct sb_mount *mount, pid_t child, int *status)
 {
     enum sb_code code = SB_OK;
+    int failure;
 
     mount->child = child;
     mount->status = status;
@@ -402,7 +580,9 @@ enum sb_code sb_mount_serve(struct sb_mount *mount, pid_t child, int *status)
     mount->over |= sb_interrupted();
     while (!code && !mount->over) {
         wait_once(mount);
-        code = sb_workers_failure(mount->workers);
+        failure = atomic_load(&mount->workers->failure);
+        if (failure)
+            code = sb_fail_errno(failure, "requests of the mount cannot be read");
     }
     /* Programs would see an empty directory if it were unmounted; so each of their calls fails. */
     if (code && child == 0)
@@ -422,7 +602,7 @@ void sb_mount_free(struct sb_mount *mount)
     IGNORED(detach(mount, true));
     sb_device_release(&mount->device);
     end_dropper(mount);
-    sb_workers_stop(mount->workers);
+    stop_workers(mount->workers);
     sb_serve_release(mount);
     sb_reading_free(mount->reading);
     sb_roots_free(mount->roots);
