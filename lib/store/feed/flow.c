@@ -158,13 +158,6 @@ bool sb_flow_is_whole(struct sb_flow *flow)
            !atomic_load(&flow->watch.tail);
 }
 
-static void destroy_lock(struct sb_flow *flow)
-{
-    pthread_cond_destroy(&flow->emptied);
-    pthread_cond_destroy(&flow->filled);
-    pthread_mutex_destroy(&flow->lock);
-}
-
 enum sb_code sb_flow_open(struct sb_flow **out, const struct sb_input *input,
                           const struct sb_feed_options *options)
 {
@@ -172,19 +165,15 @@ enum sb_code sb_flow_open(struct sb_flow **out, const struct sb_input *input,
 
     *out = NULL;
     TRY(SB_NEW(&flow));
+    pthread_mutex_init(&flow->lock, NULL);
+    pthread_cond_init(&flow->filled, NULL);
+    pthread_cond_init(&flow->emptied, NULL);
     TRY(sb_feed_open(&flow->feed, input, options, &flow->watch));
     flow->more_threads = options->threads > 1;
-    for (size_t i = 0; i < (sb_flow_filters(flow) ? BLOCKS_AHEAD : 1); i++) {
+    for (size_t i = 0; i < (sb_flow_filters(flow) ? BLOCKS_AHEAD : 1); i++)
         TRY(sb_alloc(&flow->blocks[i].data, SB_FLOW_BLOCK));
-    }
-    if (sb_flow_filters(flow)) {
-        pthread_mutex_init(&flow->lock, NULL);
-        pthread_cond_init(&flow->filled, NULL);
-        pthread_cond_init(&flow->emptied, NULL);
-        flow->threaded = sb_thread_start(&flow->thread, run_ahead, flow);
-        if (!flow->threaded) /* the consumer decompresses */
-            destroy_lock(flow);
-    }
+    /* Where no thread can be started, the consumer decompresses. */
+    flow->threaded = sb_flow_filters(flow) && sb_thread_start(&flow->thread, run_ahead, flow);
     *out = TAKE(flow);
     return SB_OK;
 }
@@ -199,8 +188,10 @@ void sb_flow_free(struct sb_flow *flow)
         pthread_cond_signal(&flow->emptied);
         pthread_mutex_unlock(&flow->lock);
         pthread_join(flow->thread, NULL);
-        destroy_lock(flow);
     }
+    pthread_cond_destroy(&flow->emptied);
+    pthread_cond_destroy(&flow->filled);
+    pthread_mutex_destroy(&flow->lock);
     for (size_t i = 0; i < BLOCKS_AHEAD; i++)
         free(flow->blocks[i].data);
     sb_feed_free(flow->feed);

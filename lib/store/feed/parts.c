@@ -477,10 +477,9 @@ enum sb_code sb_feed_parts(struct sb_feed **out, struct sb_feed *from,
     TRY(SB_NEW(&feed));
     feed->threads = threads < THREADS_MAX ? threads : THREADS_MAX;
     feed->unit_count = feed->threads + 2;
-    feed->units = calloc(feed->unit_count, sizeof(*feed->units));
-    if (!feed->units) {
+    if (SB_NEW_ARRAY(&feed->units, feed->unit_count)) {
         free(feed);
-        return sb_fail_memory();
+        return SB_NOMEM;
     }
     feed->base = sb_feed_on(&ops, from);
     feed->format = format;

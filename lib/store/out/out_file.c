@@ -220,26 +220,22 @@ static enum sb_code put(void *context, const void *data, size_t size)
 enum sb_code sb_outfile_open(struct sb_outfile **out, const struct sb_stream_sink_options *options)
 {
     bool standard = strcmp(options->path, "-") == 0;
-    CLEANUP(sb_outfile_freep) struct sb_outfile *file = calloc(1, sizeof(*file));
-    const struct sb_outfilter_options filter = {
-        .kind = options->filter,
-        .level = options->level,
-        .threads = options->threads,
-        .each = put,
-        .context = file,
-    };
+    CLEANUP(sb_outfile_freep) struct sb_outfile *file = NULL;
 
     *out = NULL;
-    if (!file)
-        return sb_fail_memory();
+    TRY(SB_NEW(&file));
     file->fd = file->temporary.fd = -1;
     file->force = options->force;
     file->dry_run = options->dry_run;
     TRY(sb_copy_text(&file->name, standard ? "standard output" : options->path));
     TRY(open_target(file, options));
     TRY(sb_outbuf_begin(&file->out, file->fd, file->name, file->temporary.path, 0));
-    if (options->filter != SB_FILTER_NONE)
+    if (options->filter != SB_FILTER_NONE) {
+        const struct sb_outfilter_options filter = {options->filter, options->level,
+                                                    options->threads, put, file};
+
         TRY(sb_outfilter_open(&file->filter, &filter));
+    }
     *out = TAKE(file);
     return SB_OK;
 }

@@ -1,4 +1,4 @@
-#include "task/mount/inode.h"
+#include "task/mount/tree.h"
 
 /* From the lowest bit: row, kind, container, tail, epoch. */
 enum { KIND_AT = 34, CONTAINER_AT = 36, TAIL_AT = 46, EPOCH_AT = 61 };

@@ -58,11 +58,10 @@ struct sb_kept {
 
 enum sb_code sb_kept_new(struct sb_kept **out, size_t readahead)
 {
-    struct sb_kept *kept = calloc(1, sizeof(*kept));
+    struct sb_kept *kept;
 
-    *out = kept;
-    if (!kept)
-        return sb_fail_memory();
+    TRY(SB_NEW(out));
+    kept = *out;
     kept->readahead = readahead;
     pthread_mutex_init(&kept->lock, NULL);
     pthread_cond_init(&kept->freed, NULL);

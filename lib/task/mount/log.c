@@ -31,12 +31,11 @@ struct sb_log {
 
 enum sb_code sb_log_new(struct sb_log **out, int wake)
 {
-    struct sb_log *log = calloc(1, sizeof(*log));
     pthread_condattr_t monotonic;
+    struct sb_log *log;
 
-    *out = log;
-    if (!log)
-        return sb_fail_memory();
+    TRY(SB_NEW(out));
+    log = *out;
     log->wake = wake;
     pthread_mutex_init(&log->lock, NULL);
     pthread_cond_init(&log->more, NULL);

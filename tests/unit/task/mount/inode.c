@@ -1,5 +1,5 @@
-/* lib/task/mount/inode.h */
-#include "task/mount/inode.h"
+/* lib/task/mount/tree.h */
+#include "task/mount/tree.h"
 #include "check.h"
 
 static bool is_same(struct sb_inode a, struct sb_inode b)
