@@ -446,8 +446,7 @@ static enum sb_code make_filter(struct sb_feed **feed, enum sb_filter_kind kind,
     if (threads > 1 && (kind == SB_FILTER_GZIP || kind == SB_FILTER_ZSTD))
         return sb_feed_parts(feed, from, kind == SB_FILTER_GZIP ? &sb_gzip_parts : &sb_zstd_parts,
                              threads);
-    return kind == SB_FILTER_GZIP ? sb_feed_gzip(feed, from, NULL)
-                                  : sb_feed_streams(feed, from, kind, threads);
+    return sb_feed_streams(feed, from, kind, threads, NULL);
 }
 
 static enum sb_code add_filter(struct sb_feed **feed, enum sb_filter_kind kind,

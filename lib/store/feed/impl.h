@@ -96,6 +96,13 @@ struct sb_part_run {
     uint32_t sum; /* for pass */
 };
 
+/* Bits of the window, for zlib; bytes after the data. */
+#define SB_GZIP_ONLY    (MAX_WBITS + 16)
+#define SB_GZIP_RAW     (-MAX_WBITS)
+#define SB_GZIP_TRAILER 8
+
+#define SB_ZSTD_WINDOW_MAX ((unsigned long long)1 << ZSTD_WINDOWLOG_LIMIT_DEFAULT)
+
 #define SB_PAST_WINDOW ((size_t)32 << 10)
 
 /* What a decoder of one thread has to know of what came before. */
@@ -109,6 +116,8 @@ struct sb_part_past {
 };
 
 struct sb_parts_format {
+    enum sb_filter_kind kind; /* of the decoder of one thread */
+
     /* The part that begins there; all of it must be there. */
     enum sb_split (*split)(const unsigned char *data, size_t size, bool inside,
                            struct sb_part *part);
@@ -122,26 +131,19 @@ struct sb_parts_format {
 
     /* Adds what was decoded to the past. May be NULL, where no part ends inside. */
     void (*pass)(struct sb_part_past *past, const struct sb_part_run *run);
-
-    /* The decoder of one thread. Takes over nothing. */
-    enum sb_code (*stream)(struct sb_feed **out, struct sb_feed *from,
-                           const struct sb_part_past *past);
 };
-
-/* Each takes what it is given over, also on failure: nothing, but on SB_OK `from`. past: NULL
- * where nothing came before. */
-enum sb_code sb_feed_gzip(struct sb_feed **out, struct sb_feed *from,
-                          const struct sb_part_past *past) SB_CHECKED;
 
 extern const struct sb_parts_format sb_gzip_parts, sb_zstd_parts;
 
-/* threads: at least 2. */
+/* Each takes what it is given over, also on failure: nothing, but on SB_OK `from`. threads: at
+ * least 2. */
 enum sb_code sb_feed_parts(struct sb_feed **out, struct sb_feed *from,
                            const struct sb_parts_format *format, unsigned threads) SB_CHECKED;
 
-/* xz, lzma, bzip2, zstd and the frames of lz4; threads: for xz. */
+/* gzip, xz, lzma, bzip2, zstd and the frames of lz4; threads: for xz. past: of gzip and zstd; NULL
+ * where nothing came before. */
 enum sb_code sb_feed_streams(struct sb_feed **out, struct sb_feed *from, enum sb_filter_kind kind,
-                             unsigned threads) SB_CHECKED;
+                             unsigned threads, const struct sb_part_past *past) SB_CHECKED;
 
 /* By libarchive: what the others do not have. */
 enum sb_code sb_feed_filter(struct sb_feed **out, struct sb_feed *from,

@@ -394,7 +394,7 @@ static enum sb_code begin_stream(struct parts_feed *feed)
 
     join_workers(feed);
     feed->rest = (struct sb_feed){.ops = &ops, .name = feed->base.name, .watch = feed->base.watch};
-    return feed->format->stream(&feed->stream, &feed->rest, &feed->past);
+    return sb_feed_streams(&feed->stream, &feed->rest, feed->format->kind, 1, &feed->past);
 }
 
 /* The next unit, or NULL: no sound one follows. */

@@ -2,6 +2,7 @@
 
 #include "core/context.h"
 #include "core/interrupt.h"
+#include "core/little_endian.h"
 #include "core/thread.h"
 
 #include <bzlib.h>
@@ -10,6 +11,7 @@
 #include <lzma.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 #define ZSTD_STATIC_LINKING_ONLY
 #include <zstd.h>
 #include <zstd_errors.h>
@@ -28,7 +30,6 @@
 #define SIZES_FOLLOW  0xc0
 
 /* Of zstd. */
-#define WINDOW_MAX   ((unsigned long long)1 << ZSTD_WINDOWLOG_LIMIT_DEFAULT)
 #define BLOCK_HEADER 3
 
 struct stream_feed {
@@ -44,11 +45,21 @@ struct stream_feed {
     bool in_end; /* no more comes from below */
     const char *in;
     size_t in_size;
-    size_t hint;       /* how many bytes the decoder of zstd wants next; 0: a frame begins */
-    bool unwritten;    /* that may hold bytes that had no place */
+    size_t hint;    /* how many bytes the decoder of zstd wants next; 0: a frame begins */
+    bool unwritten; /* that may hold bytes that had no place */
+
+    /* A member of gzip whose beginning was decoded elsewhere: its trailer is compared here. */
+    bool raw;
+    bool at_trailer;
+    uint32_t sum;  /* of what came out of it */
+    uint32_t made; /* the same, modulo 2^32 */
+    size_t trailer_size;
+    unsigned char trailer[SB_GZIP_TRAILER];
+
     enum sb_code code; /* what comes after all that came out, and stays */
     struct sb_error err;
     union {
+        z_stream gzip;
         lzma_stream xz;
         bz_stream bz;
         LZ4F_dctx *lz4;
@@ -77,6 +88,82 @@ static enum sb_code refuse(const struct stream_feed *feed, const char *text)
 static enum sb_code check_progress(const struct stream_feed *feed, size_t took, size_t made)
 {
     return took == 0 && made == 0 && feed->in_end ? refuse(feed, "it ends too early") : SB_OK;
+}
+
+/* gzip */
+
+static bool begin_gzip(struct stream_feed *feed)
+{
+    feed->raw = feed->at_trailer = false;
+    return (feed->ready ? inflateReset2(&feed->as.gzip, SB_GZIP_ONLY)
+                        : inflateInit2(&feed->as.gzip, SB_GZIP_ONLY)) == Z_OK;
+}
+
+/* Goes on within a member. */
+static bool begin_inside(struct stream_feed *feed, const struct sb_part_past *past)
+{
+    feed->begun = feed->raw = true;
+    feed->sum = past->sum;
+    feed->made = (uint32_t)past->size;
+    return inflateReset2(&feed->as.gzip, SB_GZIP_RAW) == Z_OK &&
+           inflateSetDictionary(&feed->as.gzip, (const Bytef *)past->window,
+                                (uInt)past->window_size) == Z_OK;
+}
+
+static enum sb_code refuse_gzip(const struct stream_feed *feed, const char *what)
+{
+    return sb_fail(SB_DAMAGED, "%s: its gzip data is damaged: %s", feed->base.name,
+                   what ? what : "unknown error");
+}
+
+static enum sb_code take_trailer(struct stream_feed *feed)
+{
+    while (feed->in_size > 0 && feed->trailer_size < SB_GZIP_TRAILER) {
+        feed->trailer[feed->trailer_size++] = (unsigned char)*feed->in++;
+        feed->in_size--;
+    }
+    if (feed->trailer_size < SB_GZIP_TRAILER)
+        return SB_OK;
+    if (sb_get_u32(feed->trailer) != feed->sum)
+        return refuse_gzip(feed, "incorrect data check");
+    if (sb_get_u32(feed->trailer + 4) != feed->made)
+        return refuse_gzip(feed, "incorrect length check");
+    return SB_END;
+}
+
+static enum sb_code step_gzip(struct stream_feed *feed, char *out, size_t capacity, size_t *made)
+{
+    z_stream *stream = &feed->as.gzip;
+    const uInt wanted = capacity < UINT_MAX ? (uInt)capacity : UINT_MAX;
+    int result;
+
+    if (feed->in_size == 0)
+        return sb_fail(SB_DAMAGED, "%s: its gzip data is cut short", feed->base.name);
+    if (feed->at_trailer)
+        return take_trailer(feed);
+    stream->next_in = (z_const Bytef *)feed->in;
+    stream->avail_in = (uInt)feed->in_size;
+    stream->next_out = (Bytef *)out;
+    stream->avail_out = wanted;
+    result = inflate(stream, Z_NO_FLUSH);
+    feed->in = (const char *)stream->next_in;
+    feed->in_size = stream->avail_in;
+    *made = wanted - stream->avail_out;
+    if (feed->raw) {
+        feed->sum = (uint32_t)crc32(feed->sum, (const Bytef *)out, (uInt)*made);
+        feed->made += (uint32_t)*made;
+    }
+    if (result == Z_STREAM_END && !feed->raw)
+        return SB_END;
+    feed->at_trailer = result == Z_STREAM_END;
+    if (result == Z_OK || result == Z_BUF_ERROR || result == Z_STREAM_END)
+        return SB_OK;
+    return result == Z_MEM_ERROR ? sb_fail_memory() : refuse_gzip(feed, stream->msg);
+}
+
+static void free_gzip(struct stream_feed *feed)
+{
+    inflateEnd(&feed->as.gzip);
 }
 
 /* xz, lzma */
@@ -234,7 +321,7 @@ static bool begin_zstd(struct stream_feed *feed)
 
     if (feed->ready)
         return true;
-    feed->memory = given ? given : WINDOW_MAX;
+    feed->memory = given ? given : SB_ZSTD_WINDOW_MAX;
     /* The largest window that fits into so much memory. */
     while (log < logs.upperBound && feed->memory >> (log + 1) > 0)
         log++;
@@ -285,6 +372,7 @@ static void free_zstd(struct stream_feed *feed)
 }
 
 static const struct format formats[] = {
+    {SB_FILTER_GZIP, "gzip", begin_gzip, step_gzip, free_gzip},
     {SB_FILTER_XZ, "xz", begin_xz, step_xz, free_xz},
     {SB_FILTER_LZMA, "lzma", begin_xz, step_xz, free_xz},
     {SB_FILTER_BZIP2, "bzip2", begin_bzip2, step_bzip2, free_bzip2},
@@ -357,7 +445,7 @@ static void free_stream(struct sb_feed *base)
 }
 
 enum sb_code sb_feed_streams(struct sb_feed **out, struct sb_feed *from, enum sb_filter_kind kind,
-                             unsigned threads)
+                             unsigned threads, const struct sb_part_past *past)
 {
     static const struct sb_feed_ops ops = {.fill = fill_stream, .free = free_stream};
     struct stream_feed *feed;
@@ -369,7 +457,8 @@ enum sb_code sb_feed_streams(struct sb_feed **out, struct sb_feed *from, enum sb
         feed->format++;
     feed->threads = threads;
     feed->looked = threads <= 1 || kind != SB_FILTER_XZ;
-    if (!feed->format->begin(feed)) {
+    feed->ended = past && past->any && !past->inside;
+    if (!feed->format->begin(feed) || (past && past->inside && !begin_inside(feed, past))) {
         free_stream(&feed->base);
         return sb_fail_memory();
     }
@@ -377,69 +466,3 @@ enum sb_code sb_feed_streams(struct sb_feed **out, struct sb_feed *from, enum sb
     *out = &feed->base;
     return SB_OK;
 }
-
-/* The parts of zstd: frames. */
-
-/* Of a frame that does not say what comes out of it, its blocks limit that. */
-static enum sb_split split_zstd(const unsigned char *data, size_t size, bool inside,
-                                struct sb_part *part)
-{
-    ZSTD_frameHeader header;
-    size_t result = ZSTD_getFrameHeader(&header, data, size);
-    unsigned long long content;
-
-    (void)inside;
-    if (ZSTD_isError(result))
-        return SB_SPLIT_NONE;
-    if (result > 0)
-        return SB_SPLIT_MORE;
-    if (header.frameType == ZSTD_skippableFrame)
-        header.frameContentSize = 0;
-    else if (header.windowSize > WINDOW_MAX ||
-             (header.frameContentSize != ZSTD_CONTENTSIZE_UNKNOWN &&
-              header.frameContentSize > SB_PART_MAX))
-        return SB_SPLIT_NONE;
-    result = ZSTD_findFrameCompressedSize(data, size);
-    if (ZSTD_isError(result))
-        return ZSTD_getErrorCode(result) == ZSTD_error_srcSize_wrong ? SB_SPLIT_MORE
-                                                                     : SB_SPLIT_NONE;
-    content = header.frameContentSize;
-    if (content == ZSTD_CONTENTSIZE_UNKNOWN)
-        content = ZSTD_decompressBound(data, result);
-    if (content > SB_PART_MAX)
-        return SB_SPLIT_NONE;
-    *part = (struct sb_part){.size = result, .content = (size_t)content};
-    return SB_SPLIT_PART;
-}
-
-static void *new_decoder(void)
-{
-    return ZSTD_createDCtx();
-}
-
-static void free_decoder(void *decoder)
-{
-    ZSTD_freeDCtx(decoder);
-}
-
-static bool decode(void *decoder, struct sb_part_run *run)
-{
-    run->made = ZSTD_decompressDCtx(decoder, run->out, run->capacity, run->in, run->in_size);
-    return !ZSTD_isError(run->made);
-}
-
-static enum sb_code stream_zstd(struct sb_feed **out, struct sb_feed *from,
-                                const struct sb_part_past *past)
-{
-    TRY(sb_feed_streams(out, from, SB_FILTER_ZSTD, 1));
-    ((struct stream_feed *)*out)->ended = past->any;
-    return SB_OK;
-}
-
-const struct sb_parts_format sb_zstd_parts = {
-    .split = split_zstd,
-    .new_decoder = new_decoder,
-    .free_decoder = free_decoder,
-    .decode = decode,
-    .stream = stream_zstd,
-};
