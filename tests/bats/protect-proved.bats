@@ -271,6 +271,27 @@ shardbox protect: a-shard-00000: damage would be protected; repair it first, wit
     run_ok sb protect --check a
 }
 
+@test "nor in a copy with new times, whose parity files are younger than the shards" {
+    rm a*
+    head -c 60000 /dev/urandom >one
+    head -c 50000 /dev/urandom >two
+    run_ok sb pack --shard-size=64K a one two
+    sql a "UPDATE files SET crc32c = NULL"
+    run_ok sb protect a
+    spoil_file one
+    mkdir copy
+    for file in a a-*; do
+        cp "$file" copy
+        sleep 0.02
+    done
+    seq 10 >new
+    run_fail 2 sb pack --append --protect copy/a new
+    stderr_has 'copy/a-shard-00000: files without a checksum are not as they were protected'
+    run_ok sb verify --repair --trust-parity copy/a
+    run_ok sb pack --append --protect copy/a new
+    sb cat copy/a one | cmp - one
+}
+
 @test "bytes that a killed run left after the last file are no damage of files without a checksum" {
     local end
     sql a "UPDATE files SET crc32c = NULL"

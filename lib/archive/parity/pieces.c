@@ -369,14 +369,16 @@ enum sb_code sb_pieces_prove_unchecked(struct sqlite3 *index, uint32_t shard,
 }
 
 /* Neither written to nor given another time since its parity file was written, which need not be
- * opened to know that. True also without a parity file. */
-static bool is_untouched(const char *shard)
+ * opened to know that. True also without a parity file. A copy may be older than that of the parity
+ * file: but then its time is new, and later than that of the index. */
+static bool is_untouched(const char *shard, const struct sb_parity_super *index)
 {
     CLEANUP(sb_freep) char *name = sb_own_name(shard, SB_PROTECT_SUFFIX);
     struct stat st, parity;
 
     return name && (stat(name, &parity) ||
-                    (stat(shard, &st) == 0 && sb_time_ns(st.st_ctim) < sb_time_ns(parity.st_mtim)));
+                    (stat(shard, &st) == 0 && sb_time_ns(st.st_ctim) < sb_time_ns(parity.st_mtim) &&
+                     sb_time_ns(st.st_mtim) <= sb_time_ns(sb_protect_noted_time(index))));
 }
 
 /* The last one is written to, and those with another time are protected again. */
@@ -396,8 +398,9 @@ static enum sb_code prove_shards(struct sqlite3 *db, const char *index, const st
         CLEANUP(sb_parity_freep) struct sb_parity *parity = NULL;
 
         TRY(shard ? SB_OK : sb_error()->code);
-        if ((i + 1 < count && is_untouched(shard)) || IGNORED(open_both(&parity, &file, shard)) ||
-            !parity || !sb_protect_is_of_index(&parity->super, &of->super))
+        if ((i + 1 < count && is_untouched(shard, &of->super)) ||
+            IGNORED(open_both(&parity, &file, shard)) || !parity ||
+            !sb_protect_is_of_index(&parity->super, &of->super))
             continue;
         if (i + 1 == count || !sb_protect_is_current(&parity->super, &file->st))
             TRY(sb_pieces_prove_unchecked(db, i, parity, file));
