@@ -142,7 +142,7 @@ static int open_own(const char *path, int flags, int mode)
 /* The commit that this thread is making; {NULL}: none. */
 static _Thread_local struct {
     const char *journal;
-    const char *to;
+    const struct sb_note *note;
     sqlite3_file *index;
     uint32_t counter; /* before it */
     bool done;
@@ -154,24 +154,31 @@ static int end_own(const char *path)
     if (!commit.journal || strcmp(path, commit.journal) != 0 ||
         sb_database_counter_in(commit.index) == commit.counter)
         return unlink(path);
-    if (rename(path, commit.to))
+    /* What another has put in its place is not replaced. */
+    if (IGNORED(sb_note_confirm(commit.note))) {
+        errno = ESTALE;
+        return -1;
+    }
+    if (rename(path, commit.note->path))
         return -1;
     commit.done = true;
     return 0;
 }
 
-enum sb_code sb_journal_commit(struct sqlite3 *db, const char *to, bool *became)
+enum sb_code sb_journal_commit(struct sqlite3 *db, const struct sb_note *note, bool *became)
 {
     enum sb_code code;
 
     commit.journal = sqlite3_filename_journal(sqlite3_db_filename(db, "main"));
-    commit.to = to;
+    commit.note = note;
     commit.index = sb_database_file(db);
     commit.counter = sb_database_counter_in(commit.index);
     commit.done = false;
     code = sb_database_run(db, "COMMIT");
     commit.journal = NULL;
     *became = commit.done;
+    if (code && !commit.done)
+        TRY(sb_note_confirm(note));
     return code;
 }
 

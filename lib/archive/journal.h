@@ -31,11 +31,13 @@ void sb_journal_prepare(void);
 void sb_journal_opens(const char *file);
 
 /*
- * Commits the transaction of db. Its journal is not removed, but replaces the file `to` in the same
- * directory: both end in one act, which is the commit. A rollback, by whatever program, leaves that
- * file. *became: it was replaced, perhaps also after an error.
+ * Commits the transaction of db. Its journal is not removed, but replaces the note: both end in one
+ * act, which is the commit. A rollback, by whatever program, leaves the note. *became: it was
+ * replaced, perhaps also after an error. SB_LOCKED, and no commit, if the note was moved.
  */
-enum sb_code sb_journal_commit(struct sqlite3 *db, const char *to, bool *became) SB_CHECKED;
+struct sb_note;
+enum sb_code sb_journal_commit(struct sqlite3 *db, const struct sb_note *note,
+                               bool *became) SB_CHECKED;
 
 /* Does a file begin as a rollback journal, perhaps with as much of it as a kill leaves? */
 bool sb_journal_is(const unsigned char start[SB_JOURNAL_START]);

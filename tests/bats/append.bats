@@ -534,6 +534,26 @@ shard_count() {
     [[ $(sb cat a.barecat 3) == 3 ]]
 }
 
+@test "a foreign file that took the place of the note during the run is kept" {
+    need_shim
+    echo 3 >3
+    for option in --no-progress --seal; do
+        for ((at = 1; at < 30; at++)); do
+            rm -f a.barecat.new moved mark
+            LD_PRELOAD=$FAULT_SHIM FAULT_HOW=run FAULT_CALLS=sync FAULT_AT=$at FAULT_MARK=$PWD/mark \
+                FAULT_RUN='[ ! -e a.barecat.new ] || { mv a.barecat.new moved; echo mine >a.barecat.new; }' \
+                capture sb pack --append $option --duplicates=last a.barecat 3
+            [[ -e mark ]] || break
+            [[ ! -e moved || $(cat a.barecat.new) == mine ]] || fail "$option: removed at $at"
+            mv -f a.barecat.new mine
+            mv -f moved a.barecat.new
+            run_ok sb pack --append --duplicates=last a.barecat 3
+            run_ok sb verify a.barecat
+        done
+        ((at > 3 && at < 30))
+    done
+}
+
 @test "an interrupted first pack is completed by --append" {
     need_shim
     echo 3 >3

@@ -358,7 +358,15 @@ enum sb_code sb_note_renew(struct sb_note *note)
     release_text(&note->text);
     code = try_to_take(note);
     note->was_left = false;
-    return code == SB_END ? sb_note_confirm(note) : code;
+    if (code == SB_END)
+        code = sb_note_confirm(note);
+    /* Another's file, which is neither emptied nor removed. */
+    if (code && note->fd >= 0) {
+        close(note->fd);
+        note->fd = -1;
+        note->size = 0;
+    }
+    return code;
 }
 
 enum sb_code sb_note_confirm(const struct sb_note *note)

@@ -385,7 +385,7 @@ static enum sb_code commit_append(struct sb_writer *writer)
      * use.
      */
     writer->committed = true;
-    code = sb_journal_commit(writer->db, writer->hold.note.path, &note_ended);
+    code = sb_journal_commit(writer->db, &writer->hold.note, &note_ended);
     writer->finished = code == SB_OK;
     return code || !note_ended ? code : sb_note_renew(&writer->hold.note);
 }
