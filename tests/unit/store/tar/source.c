@@ -978,6 +978,7 @@ static void the_beginning_of_a_volume(void)
 {
     char *block = calloc(1, SB_TAR_BLOCK);
     unsigned sum = 8 * ' ';
+    struct sb_tar_continued next;
 
     memset(block + 369, '7', SB_TAR_BLOCK - 369);
     block[156] = 'M';
@@ -985,12 +986,14 @@ static void the_beginning_of_a_volume(void)
     for (size_t i = 0; i < SB_TAR_BLOCK; i++)
         sum += (unsigned char)block[i];
     snprintf(block + 148, 8, "%06o", sum);
-    CHECK(sb_tar_begins_volume(block, SB_TAR_BLOCK, 16896));
-    CHECK(!sb_tar_begins_volume(block, SB_TAR_BLOCK, 512));
-    CHECK(!sb_tar_begins_volume(block, SB_TAR_BLOCK - 1, 16896));
+    CHECK(sb_tar_volume_head(block, SB_TAR_BLOCK, &next) == SB_TAR_BLOCK);
+    CHECK(next.name && next.offset == 16896);
+    CHECK(sb_tar_volume_head(block, SB_TAR_BLOCK - 1, &next) == 0);
+    CHECK(!next.name);
     block[369 + 11] = '7';
     snprintf(block + 148, 8, "%06o", sum + '7');
-    CHECK(!sb_tar_begins_volume(block, SB_TAR_BLOCK, 16896));
+    CHECK(sb_tar_volume_head(block, SB_TAR_BLOCK, &next) == SB_TAR_BLOCK);
+    CHECK(next.offset != 16896);
     free(block);
 }
 

@@ -1,6 +1,6 @@
 /* lib/task/mount/tree.h */
-#include "task/mount/tree.h"
 #include "check.h"
+#include "task/mount/tree.h"
 
 static bool is_same(struct sb_inode a, struct sb_inode b)
 {
