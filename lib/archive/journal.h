@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 
+struct sb_note;
 struct sqlite3;
 
 /* The beginning of a file, by which its kind is recognised; zeros after its end. */
@@ -35,7 +36,6 @@ void sb_journal_opens(const char *file);
  * act, which is the commit. A rollback, by whatever program, leaves the note. *became: it was
  * replaced, perhaps also after an error. SB_LOCKED, and no commit, if the note was moved.
  */
-struct sb_note;
 enum sb_code sb_journal_commit(struct sqlite3 *db, const struct sb_note *note,
                                bool *became) SB_CHECKED;
 

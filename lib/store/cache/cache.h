@@ -3,7 +3,7 @@
  *
  * The format (dahlem/torchcachex, src/torchcachex/backend.py): DIR/segments/segment_NUMBER.arrow,
  * one record batch each (arrow.h), with a column `key`. Of a key that occurs several times the last
- * row counts, by the number of the segment and then the row. index.pkl (pickle_index.h) and
+ * row counts, by the number of the segment and then the row. index.pkl (index.h) and
  * schema.json beside them are never needed: the first shortens a search, where it proves right, and
  * the second distinguishes a list from a tuple. *.tmp are left-overs of a crash, and are not looked
  * at.

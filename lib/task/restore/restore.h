@@ -24,7 +24,7 @@
  *   place       a file whose place is past what the file system of the shards could hold
  *   empty       an empty file: its checksum is wrong
  *   lost        no parity file can make it, and there is no copy
- *   changed     its shard changed after the index, and was not protected since (mender.h)
+ *   changed     its shard changed after the index, and was not protected since
  *   missing     the copy has no file of the name
  *   other       it has one, but with other bytes
  *   unreadable  it was written, but cannot be read back

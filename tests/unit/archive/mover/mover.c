@@ -1,4 +1,4 @@
-/* lib/archive/mover.h: moves are committed together, to places that nobody has. */
+/* lib/archive/mover/mover.h: moves are committed together, to places that nobody has. */
 #include "archive/mover/mover.h"
 #include "archive/archive.h"
 #include "archive/database.h"

@@ -1,4 +1,4 @@
-/* lib/archive/rowset.h */
+/* lib/archive/writer/rowset.h */
 #include "archive/writer/rowset.h"
 #include "check.h"
 

@@ -1,4 +1,4 @@
-/* lib/store/npy.h */
+/* lib/store/array/npy.h */
 #include "store/array/npy.h"
 #include "check.h"
 

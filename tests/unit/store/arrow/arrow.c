@@ -1,4 +1,4 @@
-/* lib/store/arrow.h, lib/store/arrow_writer.h */
+/* lib/store/arrow/arrow.h and writer.h */
 #include "check.h"
 #include "core/buf.h"
 #include "core/flatbuffer.h"

@@ -1,4 +1,4 @@
-/* lib/store/column_spool.h */
+/* lib/store/arrow/column_spool.h */
 #include "store/arrow/column_spool.h"
 #include "check.h"
 

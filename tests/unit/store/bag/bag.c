@@ -1,4 +1,4 @@
-/* lib/store/bag.h */
+/* lib/store/bag/bag.h */
 #include "store/bag/bag.h"
 #include "check.h"
 #include "core/file.h"

@@ -1,4 +1,4 @@
-/* lib/store/limit_spool.h */
+/* lib/store/bag/limit_spool.h */
 #include "store/bag/limit_spool.h"
 #include "check.h"
 

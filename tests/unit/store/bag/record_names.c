@@ -1,4 +1,4 @@
-/* lib/store/record_names.h */
+/* lib/store/bag/record_names.h */
 #include "store/bag/record_names.h"
 #include "check.h"
 

@@ -1,4 +1,4 @@
-/* lib/store/bag_writer.h: what was written is read as bytes, or by bag.h */
+/* lib/store/bag/writer.h: what was written is read as bytes, or by bag.h */
 #include "store/bag/writer.h"
 #include "check.h"
 

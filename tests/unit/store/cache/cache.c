@@ -1,4 +1,4 @@
-/* lib/store/cache.h: rows, and where keys are. cache_values.c has the rest. */
+/* lib/store/cache/cache.h: rows, and where keys are. cache_values.c has the rest. */
 #include "make_cache.h"
 
 static int64_t value_at(struct sb_cache_reader *reader, struct sb_cache_place place)

@@ -1,4 +1,4 @@
-/* lib/store/cache.h: what columns mean, values, and what is damaged. */
+/* lib/store/cache/cache.h: what columns mean, values, and what is damaged. */
 #include "core/thread.h"
 #include "make_cache.h"
 

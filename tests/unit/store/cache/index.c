@@ -1,4 +1,4 @@
-/* lib/store/cache_index.h */
+/* lib/store/cache/index.h */
 #include "make_cache.h"
 
 #include "store/cache/index.h"

@@ -1,4 +1,4 @@
-/* lib/store/cache_names.h */
+/* lib/store/cache/cache.h: names of files */
 #include "check.h"
 #include "store/cache/cache.h"
 

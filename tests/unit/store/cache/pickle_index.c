@@ -1,4 +1,4 @@
-/* lib/store/pickle_index.h */
+/* lib/store/cache/index.h */
 #include "check.h"
 #include "core/buf.h"
 #include "store/cache/index.h"

@@ -1,4 +1,4 @@
-/* lib/store/cache_writer.h: what convert does not show. */
+/* lib/store/cache/writer.h: what convert does not show. */
 #include "store/cache/writer.h"
 #include "check.h"
 #include "make_cache.h"

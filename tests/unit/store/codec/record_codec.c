@@ -1,4 +1,4 @@
-/* lib/store/record_codec.h */
+/* lib/store/codec/record_codec.h */
 #include "store/codec/record_codec.h"
 #include "check.h"
 

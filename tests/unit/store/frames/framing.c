@@ -1,4 +1,4 @@
-/* lib/store/framing.h: what is written around records. */
+/* lib/store/frames/framing.h: what is written around records. */
 #include "store/frames/framing.h"
 #include "check.h"
 

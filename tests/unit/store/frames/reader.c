@@ -1,5 +1,5 @@
 /*
- * lib/store/frame_reader.h: records come out of their frames as they went in, wherever the blocks
+ * lib/store/frames/reader.h: records come out of their frames as they went in, wherever the blocks
  * of the input end; and what is cut short is damage.
  */
 #include "store/frames/reader.h"

@@ -1,4 +1,4 @@
-/* lib/store/outfile.h */
+/* lib/store/out/out_file.h */
 #include "store/out/out_file.h"
 #include "check.h"
 

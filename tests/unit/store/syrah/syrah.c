@@ -1,4 +1,4 @@
-/* lib/store/syrah.h */
+/* lib/store/syrah/syrah.h */
 #include "store/syrah/syrah.h"
 #include "check.h"
 #include "core/buf.h"

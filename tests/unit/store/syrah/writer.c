@@ -1,4 +1,4 @@
-/* lib/store/syrah_writer.h: what is written is read back by syrah.h */
+/* lib/store/syrah/writer.h: what is written is read back by syrah.h */
 #include "store/syrah/writer.h"
 #include "check.h"
 #include "core/file.h"

@@ -1,4 +1,4 @@
-/* lib/store/tar_header.h */
+/* lib/store/tar/header.h */
 #include "store/tar/header.h"
 #include "check.h"
 

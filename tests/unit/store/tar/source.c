@@ -1,4 +1,4 @@
-/* lib/store/source_tar.c, and what it stands on: feed.h, flow.h, cpio_links.h, tar/raw.h */
+/* lib/store/tar/source.c, and what it stands on: feed.h, flow.h, cpio_links.h, tar/raw.h */
 #include "check.h"
 #include "core/buf.h"
 #include "store/feed/feed.h"

@@ -1,4 +1,4 @@
-/* lib/store/tree.h and names.h */
+/* lib/store/tree/tree.h */
 #include "store/tree/tree.h"
 #include "check.h"
 #include "core/buf.h"

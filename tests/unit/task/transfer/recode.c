@@ -1,4 +1,4 @@
-/* lib/task/recode.h */
+/* lib/task/transfer/transfer.h: recoders */
 #include "check.h"
 #include "task/transfer/transfer.h"
 

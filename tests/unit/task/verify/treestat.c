@@ -1,4 +1,4 @@
-/* lib/task/treestat.h */
+/* lib/task/verify/treestat.h */
 #include "task/verify/treestat.h"
 #include "check.h"
 
