@@ -322,10 +322,16 @@ static int64_t volume_number(const char *header, size_t size, const char *key)
 
 size_t sb_tar_volume_head(const char *data, size_t size, struct sb_tar_continued *out)
 {
-    size_t label = is_block(data, size, "V") ? SB_TAR_BLOCK : 0, length;
-    const char *head = data + label, *part;
+    const char *head, *part;
+    size_t label, length;
 
     *out = (struct sb_tar_continued){0};
+    /* Blocks of all kinds are looked at, and hardly one is any of these. */
+    if (size < SB_TAR_BLOCK ||
+        (data[SB_TAR_TYPE] != 'V' && data[SB_TAR_TYPE] != 'M' && data[SB_TAR_TYPE] != 'g'))
+        return 0;
+    label = is_block(data, size, "V") ? SB_TAR_BLOCK : 0;
+    head = data + label;
     size -= label;
     if (is_block(head, size, "M")) {
         out->name = head;

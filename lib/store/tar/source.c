@@ -35,6 +35,8 @@
 /* Of a last member, in which the header of another volume is looked for */
 #define ZEROS_SEARCHED ((int64_t)1 << 20)
 
+#define MAP_MOST ((int64_t)16 << 20) /* of holes */
+
 #define SMALL_INPUT ((int64_t)1 << 20) /* where nobody minds how many threads decompress it */
 
 /* What global pax headers say of all members that say nothing else themselves. */
@@ -76,6 +78,9 @@ struct tar_source {
     enum sb_code broken; /* why nothing more can be read; SB_OK: it can */
     struct sb_error broken_err;
     int64_t strayed; /* blocks since the last header that are no header */
+
+    /* The header of the last member, in a file, that has bytes; size 0: none. */
+    int64_t last_at, last_size;
 
     struct sb_buf globals[GLOBALS]; /* of this tar, so far; empty: none */
 
@@ -224,12 +229,12 @@ static enum sb_code refuse(struct tar_source *source)
 }
 
 /* The header of the next volume is among the bytes of the member. */
-static enum sb_code refuse_joined(struct tar_source *source)
+static enum sb_code refuse_joined(struct tar_source *source, const char *name)
 {
     sb_fail(SB_DAMAGED,
             "%s: %s goes on in another volume, whose header is among its bytes, as cat joins them; "
             "give the volumes themselves: --multi-volume FIRST,SECOND",
-            source->base.name, present_name(source));
+            source->base.name, name);
     return break_off(source);
 }
 
@@ -785,7 +790,7 @@ static enum sb_code sort_links(struct tar_source *source, struct sb_member *memb
 /* Another volume has the beginning of its bytes. Reports it, by its own name. */
 static bool is_continued(struct tar_source *source)
 {
-    size_t size, length;
+    size_t size;
     const char *header = header_of(source, &size), *name = present_name(source);
     struct sb_tar_continued begun;
     char text[NAME_SHOWN];
@@ -793,9 +798,8 @@ static bool is_continued(struct tar_source *source)
     if (!header)
         return false;
     sb_tar_volume_head(header, size, &begun);
-    length = sb_tar_header_size(header, size);
     /* Joined by cat, the label of a volume may have become the name of what goes on in it. */
-    if (!begun.name && (length == 0 || header[length - SB_TAR_BLOCK + SB_TAR_TYPE] != 'M'))
+    if (!begun.name && header[size - SB_TAR_BLOCK + SB_TAR_TYPE] != 'M')
         return false;
     if (begun.name)
         snprintf(text, sizeof(text), "%.*s", (int)begun.name_size, begun.name);
@@ -806,19 +810,15 @@ static bool is_continued(struct tar_source *source)
     return true;
 }
 
-/* Of a member in a file, where its bytes begin, and how many there are; 0 of other members. */
-static int64_t stored_bytes(struct tar_source *source, int64_t *at)
+/* Of a member whose header that is: how far after it its bytes begin, and how many there are. */
+static int64_t stored_bytes(const char *header, size_t size, int64_t *at)
 {
-    size_t size, length;
-    const char *header = header_of(source, &size);
-
-    *at = source->data_at;
-    if (!header || !in_file(source) || archive_entry_size(source->entry) <= 0)
-        return 0;
     /* Not after a map of holes at their beginning, which libarchive takes for itself. */
-    length = sb_tar_header_size(header, size);
+    size_t length = sb_tar_header_size(header, size);
+
+    *at = (int64_t)size;
     if (length > 0 && header[length - SB_TAR_BLOCK + SB_TAR_TYPE] != 'S')
-        *at = source->header_at + (int64_t)length;
+        *at = (int64_t)length;
     return sb_tar_stored_size(header, size);
 }
 
@@ -829,28 +829,37 @@ static int64_t stored_bytes(struct tar_source *source, int64_t *at)
 static bool ends_within(struct tar_source *source)
 {
     const struct sb_input *input = source->input;
-    int64_t at, size = stored_bytes(source, &at);
-    int64_t end = size > 0 ? input->file->st.st_size : 0;
+    int64_t end = in_file(source) ? input->file->st.st_size : 0, at, stored;
+    const char *header;
+    size_t size;
 
-    return size > 0 && size > end - at && !input->section &&
-           (input->file->parts || end % SB_TAR_RECORD == 0);
+    /* A map of holes comes on top of the size that libarchive says. */
+    if (input->section || end == 0 || (!input->file->parts && end % SB_TAR_RECORD != 0) ||
+        archive_entry_size(source->entry) <= 0 ||
+        archive_entry_size(source->entry) < end - source->data_at - MAP_MOST)
+        return false;
+    header = header_of(source, &size);
+    stored = header ? stored_bytes(header, size, &at) : 0;
+    return stored > 0 && stored > end - source->header_at - at;
 }
 
-/* Do the bytes of the member have the header of the next volume among them? */
-static enum sb_code find_volume(struct tar_source *source, int64_t at, int64_t size)
+/* Do these bytes of a member have the header of the next volume among them? */
+static enum sb_code find_volume(const struct tar_source *source, int64_t at, int64_t size,
+                                bool *found)
 {
     CLEANUP(sb_freep) char *data = NULL;
     struct sb_tar_continued next;
     size_t got = SB_FLOW_BLOCK;
 
+    *found = false;
     TRY(sb_alloc(&data, SB_FLOW_BLOCK));
-    for (int64_t done = 0; done < size && got == SB_FLOW_BLOCK; done += (int64_t)SB_FLOW_BLOCK) {
+    for (int64_t done = 0; !*found && done < size && got == SB_FLOW_BLOCK;
+         done += (int64_t)SB_FLOW_BLOCK) {
         TRY(sb_heed_interrupt());
         TRY(sb_file_read(source->input->file, data, SB_FLOW_BLOCK, at + done, &got));
-        for (size_t i = 0; i < got && (int64_t)i < size - done; i += SB_TAR_BLOCK) {
+        for (size_t i = 0; !*found && i < got && (int64_t)i < size - done; i += SB_TAR_BLOCK) {
             sb_tar_volume_head(data + i, got - i, &next);
-            if (next.name && next.left == size - done - (int64_t)i)
-                return refuse_joined(source);
+            *found = next.name && next.left == size - done - (int64_t)i;
         }
     }
     return SB_OK;
@@ -860,26 +869,27 @@ static enum sb_code find_volume(struct tar_source *source, int64_t at, int64_t s
  * Volumes that cat joined have a header in the middle of a member. Where its bytes are not read in
  * sequence it shows by what follows them, which then is no header; but zeros may be of the member.
  */
-static enum sb_code check_joined(struct tar_source *source)
+static enum sb_code check_joined(struct tar_source *source, bool ends)
 {
-    int64_t at, size = stored_bytes(source, &at), end;
-    int64_t first = source->input->section ? source->input->section->at : 0;
-    char block[SB_TAR_BLOCK];
-    const char *next;
-    size_t got = SB_TAR_BLOCK;
+    int64_t first = source->input->section ? source->input->section->at : 0, at, stored;
+    size_t size = (size_t)source->last_size, got;
+    CLEANUP(sb_buf_release) struct sb_buf header = {0}, name = {0};
+    bool found = false;
 
-    if (size <= 0 || size > source->input->file->st.st_size - first - at)
+    if (size == 0)
         return SB_OK;
-    end = at + (size + SB_TAR_BLOCK - 1) / SB_TAR_BLOCK * SB_TAR_BLOCK;
-    next = raw_bytes(source, end, end + SB_TAR_BLOCK);
-    if (!next)
-        TRY(sb_file_read(source->input->file, block, SB_TAR_BLOCK, first + end, &got));
-    if (!next)
-        next = block;
-    if (got < SB_TAR_BLOCK || sb_tar_is_header(next) ||
-        (size > ZEROS_SEARCHED && sb_tar_all_zeros(next, SB_TAR_BLOCK)))
+    source->last_size = 0;
+    first += source->last_at;
+    TRY(sb_buf_reserve(&header, size));
+    TRY(sb_file_read(source->input->file, header.data, size, first, &got));
+    stored = stored_bytes(header.data, got, &at);
+    if (stored > 0 && stored <= source->input->file->st.st_size - first - at &&
+        !(ends && stored > ZEROS_SEARCHED))
+        TRY(find_volume(source, first + at, stored, &found));
+    if (!found)
         return SB_OK;
-    return find_volume(source, first + at, size);
+    TRY(sb_tar_stored_name(header.data, got, &name));
+    return refuse_joined(source, name.data);
 }
 
 /* Directory lists of tar -g say what was deleted since the dump before. */
@@ -993,6 +1003,9 @@ static enum sb_code step(struct tar_source *source, struct sb_member *member, bo
 
     if (result == ARCHIVE_FATAL && ends_in_zeros(source))
         result = ARCHIVE_EOF;
+    if (result != ARCHIVE_OK && result != ARCHIVE_WARN)
+        TRY(check_joined(source, result == ARCHIVE_EOF));
+    source->last_size = 0;
     switch (result) {
     case ARCHIVE_EOF:
         code = finish(source);
@@ -1024,7 +1037,10 @@ static enum sb_code step(struct tar_source *source, struct sb_member *member, bo
                   source->base.name, source->input->path);
     if (!usable || source->ended)
         return SB_OK;
-    TRY(check_joined(source));
+    if (in_file(source) && !is_cpio(source) && archive_entry_size(source->entry) > 0) {
+        source->last_at = source->header_at;
+        source->last_size = source->data_at - source->header_at;
+    }
     fill_member(source, member);
     if (is_cut_short(source, member)) {
         archive_clear_error(source->archive);
@@ -1109,7 +1125,7 @@ static enum sb_code read_data(struct tar_source *source)
         source->data_size = size;
         source->data_offset = offset;
         if (meets_volume(source))
-            return refuse_joined(source);
+            return refuse_joined(source, present_name(source));
     }
     if (source->data_offset < source->given ||
         (int64_t)source->data_size > source->size - source->data_offset)
