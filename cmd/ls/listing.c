@@ -119,7 +119,9 @@ static enum kind kind_of(const struct sb_entry *entry)
 /* Later settings win, as in GNU ls. */
 static const char *sequence_of_suffix(const struct sb_entry *entry)
 {
-    for (const struct suffix *suffix = suffixes + suffix_count; suffix-- > suffixes;) {
+    for (size_t i = suffix_count; i-- > 0;) {
+        const struct suffix *suffix = &suffixes[i];
+
         if (suffix->size <= entry->path_size &&
             memcmp(entry->path + entry->path_size - suffix->size, suffix->text, suffix->size) == 0)
             return suffix->sequence;
