@@ -40,7 +40,6 @@ extern const char du_options_of_bags[];
  * rows and bytes of each file of a bag or cache, of each array of Syrah files; of each cache; of
  * samples by extensions. operands: how many follow the store. Returns the exit status.
  */
-int du_table(const struct du_settings *settings, struct sb_store *store, bool several,
-             int operands);
+int du_table(const struct du_settings *wanted, struct sb_store *store, bool several, int operands);
 
 #endif

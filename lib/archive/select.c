@@ -247,8 +247,8 @@ static enum sb_code select_everything(struct sb_select *select)
 static enum sb_code fill(struct sb_select *select, char *const *args, size_t count)
 {
     TRY(SB_NEW_ARRAY(&select->arguments, count + 1));
-    TRY(SB_NEW_ARRAY(&select->literals, count + 1));
-    TRY(SB_NEW_ARRAY(&select->patterns, count + 1));
+    TRY(sb_alloc_zeroed(&select->literals, count + 1, sizeof(struct argument *)));
+    TRY(sb_alloc_zeroed(&select->patterns, count + 1, sizeof(struct argument *)));
     TRY(SB_NEW_ARRAY(&select->spans, 2 * count + 1));
     select->argument_count = count;
     TRY(take_arguments(select, args, count));

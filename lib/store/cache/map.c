@@ -61,25 +61,27 @@ static struct sb_cache_layout *find_layout(const struct sb_cache *cache, size_t 
     return layout;
 }
 
-/* Takes the columns' description over. */
-static enum sb_code add_layout(struct sb_cache *cache, const struct sb_cache_file *file,
-                               const struct sb_cache_map *map, struct sb_buf *columns,
-                               const struct sb_cache_layout **out)
+/* Takes the columns' description over. NULL: it failed. */
+static const struct sb_cache_layout *add_layout(struct sb_cache *cache,
+                                                const struct sb_cache_file *file,
+                                                const struct sb_cache_map *map,
+                                                struct sb_buf *columns)
 {
     struct sb_cache_layout *layout;
 
-    TRY(SB_NEW(&layout));
+    if (SB_NEW(&layout))
+        return NULL;
     layout->dir = file->as.dir;
     if (sb_cache_layout_make(map->arrow, cache->dirs[file->as.dir], layout)) {
         sb_cache_layout_free(layout);
-        return name_segment(file);
+        (void)name_segment(file);
+        return NULL;
     }
     layout->columns = *columns;
     *columns = (struct sb_buf){0};
     layout->next = cache->layouts;
     cache->layouts = layout;
-    *out = layout;
-    return SB_OK;
+    return layout;
 }
 
 /* What the segment is by this map; or is it what it was by an earlier one? */
@@ -92,7 +94,9 @@ static enum sb_code settle(struct sb_cache *cache, struct sb_cache_file *file,
         return sb_fail_memory();
     map->layout = find_layout(cache, file->as.dir, &columns);
     if (!map->layout)
-        TRY(add_layout(cache, file, map, &columns, &map->layout));
+        map->layout = add_layout(cache, file, map, &columns);
+    if (!map->layout)
+        return sb_error()->code;
     if (!file->seen) {
         file->as.rows = map->arrow->rows;
         file->as.bytes = map->mapping->size;

@@ -350,8 +350,10 @@ static enum sb_code step_zstd(struct stream_feed *feed, char *out, size_t capaci
     const size_t hint = feed->hint > 0 ? feed->hint : ZSTD_FRAMEHEADERSIZE_MIN(ZSTD_f_zstd1);
     const size_t step = hint > BLOCK_HEADER ? hint - BLOCK_HEADER : hint;
     ZSTD_inBuffer from = {feed->in, step < feed->in_size ? step : feed->in_size, 0};
-    ZSTD_outBuffer to = {out, capacity, 0};
+    ZSTD_outBuffer to = {.size = capacity};
     size_t result;
+
+    to.dst = out;
 
     if (from.size == 0 && !feed->unwritten)
         return refuse(feed, "Truncated zstd input");

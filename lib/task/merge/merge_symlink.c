@@ -383,7 +383,7 @@ static enum sb_code open_rows(struct rows *rows, bool finish, const struct sb_no
         rows->rows_each = ROWS_OF_INPUT;
     if (rows->rows_each < ROWS_LEAST)
         rows->rows_each = ROWS_LEAST;
-    TRY(SB_NEW_ARRAY(&rows->heap, rows->count));
+    TRY(sb_alloc_zeroed(&rows->heap, rows->count, sizeof(struct input *)));
     for (size_t i = 0; i < rows->count; i++)
         TRY(begin_input(rows, &rows->inputs[i], finish));
     for (size_t i = rows->heap_size / 2; i-- > 0;)

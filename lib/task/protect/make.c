@@ -410,9 +410,10 @@ static enum sb_code note_file(const struct sb_protected *work, unsigned char *us
 /* Bytes are proved before they are protected: those of a shard by its index, while they are read;
  * an SQLite file by SQLite, and a container by its own checks, before that. */
 static enum sb_code prove_and_make(const struct sb_protected *work,
-                                   struct sb_parity_options *wanted, unsigned char *user)
+                                   const struct sb_parity_options *wanted, unsigned char *user)
 {
     CLEANUP(release) struct prove prove = {.work = work};
+    struct sb_parity_options proving = *wanted;
     size_t base = sb_protect_base_of_shard(work->path);
     bool used = false, damaged = false;
 
@@ -428,13 +429,13 @@ static enum sb_code prove_and_make(const struct sb_protected *work,
                        "repair it first, or take it from a copy",
                        work->path);
     if (used) {
-        wanted->read = hear_bytes;
-        wanted->proved = end;
-        wanted->reader = &prove;
+        proving.read = hear_bytes;
+        proving.proved = end;
+        proving.reader = &prove;
     }
     if (prove.index)
         sb_protect_note_index(user, &prove.index->super);
-    return sb_parity_make(work->file, wanted);
+    return sb_parity_make(work->file, &proving);
 }
 
 enum sb_code sb_protect_write_parity(struct sb_protected *work)
