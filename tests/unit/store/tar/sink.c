@@ -1,4 +1,5 @@
-/* tar/sink.c of lib/store/sinks.h, fed by lib/task/transfer/transfer.h; tar(1) says what came out. */
+/* tar/sink.c of lib/store/sinks.h, fed by lib/task/transfer/transfer.h; tar(1) says what came out.
+ */
 #include "check.h"
 #include "store/sinks.h"
 #include "task/transfer/transfer.h"

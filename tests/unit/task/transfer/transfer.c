@@ -1,4 +1,5 @@
-/* lib/task/transfer/transfer.h, between a source and a sink of our own; also for the thread sanitizer */
+/* lib/task/transfer/transfer.h, between a source and a sink of our own; also for the thread
+ * sanitizer */
 #include "task/transfer/transfer.h"
 #include "check.h"
 #include "core/choice.h"
