@@ -2,6 +2,7 @@
 
 #include "core/array.h"
 #include "core/time.h"
+#include "store/tar/header.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -279,14 +280,13 @@ static bool is_block(const char *data, size_t size, const char *types)
            sb_tar_is_header(data);
 }
 
-/* With its body; 0: it is not all there. */
+/* With its body and what fills its last block up; 0: that is not all there. */
 static size_t extension_size(const char *data, size_t size)
 {
     int64_t body = sb_tar_octal(data + SB_TAR_SIZE, SB_TAR_SIZE_SIZE);
+    size_t whole = SB_TAR_BLOCK + (size_t)body + sb_tar_padding(body);
 
-    if (body < 0 || (size_t)body > size - SB_TAR_BLOCK)
-        return 0;
-    return SB_TAR_BLOCK + ((size_t)body + SB_TAR_BLOCK - 1) / SB_TAR_BLOCK * SB_TAR_BLOCK;
+    return body >= 0 && whole <= size ? whole : 0;
 }
 
 /* The block after all extensions. NULL: it is not there. */

@@ -4,6 +4,7 @@
 #include "core/interrupt.h"
 #include "core/io.h"
 #include "store/feed/feed.h"
+#include "store/tar/header.h"
 #include "store/tar/raw.h"
 
 #include <ctype.h>
@@ -49,11 +50,6 @@ static void release(struct volumes *volumes)
     sb_buf_release(&volumes->header);
     sb_buf_release(&volumes->name);
     free(volumes->window);
-}
-
-static int64_t padded(int64_t size)
-{
-    return (size + SB_TAR_BLOCK - 1) / SB_TAR_BLOCK * SB_TAR_BLOCK;
 }
 
 /* Members */
@@ -126,7 +122,7 @@ static enum sb_code read_header(struct volumes *volumes, int64_t *at, bool *whol
         body = extends ? sb_tar_octal(block + SB_TAR_SIZE, SB_TAR_SIZE_SIZE) : 0;
         if (body < 0 || body > HEADER_MAX - (int64_t)volumes->header.size)
             return fail_header(volumes);
-        TRY(add_blocks(volumes, at, SB_TAR_BLOCK + padded(body), whole));
+        TRY(add_blocks(volumes, at, SB_TAR_BLOCK + body + (int64_t)sb_tar_padding(body), whole));
         if (!*whole)
             return SB_OK;
     }
@@ -158,7 +154,7 @@ static enum sb_code take_member(struct volumes *volumes, bool *whole)
     volumes->holes = sb_tar_size_is_other(volumes->header.data, volumes->header.size);
     volumes->data_at = at;
     volumes->stored = stored;
-    volumes->next_at = at + padded(stored);
+    volumes->next_at = at + stored + (int64_t)sb_tar_padding(stored);
     return SB_OK;
 }
 
@@ -226,7 +222,7 @@ static bool is_member(const struct volumes *volumes, const struct sb_tar_continu
 {
     const struct sb_tar_continued member = {volumes->name.data, volumes->name.size, 0, 0};
 
-    return volumes->name.size > 0 && has_name(&member, begun) &&
+    return volumes->name.data && volumes->name.size > 0 && has_name(&member, begun) &&
            (volumes->stored == begun->left || (volumes->holes && volumes->stored > begun->left));
 }
 

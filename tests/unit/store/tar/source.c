@@ -997,6 +997,26 @@ static void the_beginning_of_a_volume(void)
     free(block);
 }
 
+/* As a volume that is cut short may end. */
+static void the_header_of_a_volume_is_there_with_its_padding(void)
+{
+    static const char label[] = "22 GNU.volume.label=x\n";
+    char *blocks = calloc(2, SB_TAR_BLOCK);
+    unsigned sum = 8 * ' ';
+    struct sb_tar_continued next;
+
+    memcpy(blocks, "GlobalHead", 10);
+    memcpy(blocks + SB_TAR_SIZE, "00000000026", 11);
+    blocks[SB_TAR_TYPE] = 'g';
+    for (size_t i = 0; i < SB_TAR_BLOCK; i++)
+        sum += (unsigned char)blocks[i];
+    snprintf(blocks + 148, 8, "%06o", sum);
+    memcpy(blocks + SB_TAR_BLOCK, label, strlen(label));
+    CHECK(sb_tar_volume_head(blocks, 2 * SB_TAR_BLOCK, &next) == 2 * SB_TAR_BLOCK);
+    CHECK(sb_tar_volume_head(blocks, SB_TAR_BLOCK + strlen(label), &next) == 0);
+    free(blocks);
+}
+
 int main(void)
 {
     RUN(every_kind_of_member_comes);
@@ -1030,6 +1050,7 @@ int main(void)
     RUN(links_of_a_cpio_come_after_their_bytes);
     RUN(a_name_that_looks_compressed_is_a_name);
     RUN(the_beginning_of_a_volume);
+    RUN(the_header_of_a_volume_is_there_with_its_padding);
     sb_buf_release(&made);
     sb_buf_release(&listed);
     return check_end();
