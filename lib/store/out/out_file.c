@@ -93,7 +93,7 @@ static enum sb_code write_vector(struct sb_outbuf *out, const struct iovec *piec
     return SB_OK;
 }
 
-enum sb_code sb_outbuf_write_pieces(struct sb_outbuf *out, const struct iovec *pieces, size_t count)
+static enum sb_code write_pieces(struct sb_outbuf *out, const struct iovec *pieces, size_t count)
 {
     TRY(sb_outbuf_flush(out));
     while (count > 0) {
@@ -254,7 +254,7 @@ enum sb_code sb_outfile_write_pieces(struct sb_outfile *file, const struct iovec
     for (size_t i = 0; i < count; i++)
         file->size += (int64_t)pieces[i].iov_len;
     if (!file->filter)
-        return sb_outbuf_write_pieces(&file->out, pieces, count);
+        return write_pieces(&file->out, pieces, count);
     for (size_t i = 0; i < count; i++)
         TRY(sb_outfilter_write(file->filter, pieces[i].iov_base, pieces[i].iov_len));
     return SB_OK;

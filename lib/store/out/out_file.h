@@ -38,10 +38,6 @@ void sb_outbuf_release(struct sb_outbuf *out); /* {0} and a released one are all
 
 enum sb_code sb_outbuf_write(struct sb_outbuf *out, const void *data, size_t size) SB_CHECKED;
 
-/* Writes the pieces one after the other, without a copy. */
-enum sb_code sb_outbuf_write_pieces(struct sb_outbuf *out, const struct iovec *pieces,
-                                    size_t count) SB_CHECKED;
-
 /* What is held is lost when this fails. */
 enum sb_code sb_outbuf_flush(struct sb_outbuf *out) SB_CHECKED;
 

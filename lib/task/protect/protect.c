@@ -247,13 +247,9 @@ static enum sb_code lock(struct sb_protected *work)
     return SB_OK;
 }
 
-enum sb_code sb_protect(const char *path, const struct sb_protect_options *options)
-{
-    return sb_protect_guarded(path, options, NULL);
-}
-
-enum sb_code sb_protect_guarded(const char *path, const struct sb_protect_options *options,
-                                struct sb_protect_guard *guard)
+/* With a guard the caller keeps writers of the file away, and makes a damaged parity file again. */
+static enum sb_code protect_guarded(const char *path, const struct sb_protect_options *options,
+                                    struct sb_protect_guard *guard)
 {
     CLEANUP(sb_protected_end) struct sb_protected work = {.lock = {.fd = -1}};
 
@@ -278,6 +274,11 @@ enum sb_code sb_protect_guarded(const char *path, const struct sb_protect_option
     return sb_protect_repair(&work);
 }
 
+enum sb_code sb_protect(const char *path, const struct sb_protect_options *options)
+{
+    return protect_guarded(path, options, NULL);
+}
+
 enum sb_code sb_protect_mend(const char *path, const struct sb_protect_options *options,
                              struct sb_protect_guard *guard, enum sb_code (*before)(void *context),
                              void *context)
@@ -288,11 +289,11 @@ enum sb_code sb_protect_mend(const char *path, const struct sb_protect_options *
                                             .trust = options->trust,
                                             .threads = options->threads,
                                             .result = &found};
-    enum sb_code code = sb_protect_guarded(path, &look, guard);
+    enum sb_code code = protect_guarded(path, &look, guard);
 
     if (!code && found.pieces > 0) {
         TRY(before ? before(context) : SB_OK);
-        return sb_protect_guarded(path, options, guard);
+        return protect_guarded(path, options, guard);
     }
     if (options->result) {
         options->result->files += found.files;

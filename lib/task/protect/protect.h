@@ -144,14 +144,10 @@ struct sb_protect_guard {
     bool again; /* set: the parity file is damaged, and to be made again */
 };
 
-/* As sb_protect, for a check or a repair, but of the parity file: the caller keeps writers of the
- * file away, and makes that again. */
-enum sb_code sb_protect_guarded(const char *path, const struct sb_protect_options *options,
-                                struct sb_protect_guard *guard) SB_CHECKED;
-
 /*
  * Checks a file, and repairs it if there is something to do, as these options say: others are kept
- * away only then, after `before`, which may be NULL as the guard may.
+ * away only then, after `before`, which may be NULL as the guard may. With a guard the caller keeps
+ * writers of the file away, and makes its parity file again.
  */
 enum sb_code sb_protect_mend(const char *path, const struct sb_protect_options *options,
                              struct sb_protect_guard *guard, enum sb_code (*before)(void *context),
